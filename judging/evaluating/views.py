@@ -16,7 +16,6 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.text import capfirst
 from django.utils.translation import gettext, ngettext
-from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 from django.views.decorators.vary import vary_on_headers
@@ -36,122 +35,8 @@ from runs.queue.jobs import WorkProgress, cost_in_words, progress_of
 from runs.queue.paid_work import WorkRefusedError
 from runs.queue.paid_work_services import ResumeForm, resume
 
-Verdict = Evaluation.Verdict
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BatchRow:
-    """One batch with what follows from its columns."""
-
-    batch: EvaluationBatch
-    progress: WorkProgress
-    cost: str
-    can_cancel: bool
-    can_resume: bool
-
-    @property
-    def verdicts(self) -> SafeString | str:
-        """Verdicts with their counts, those that there are."""
-        counts = [(value, getattr(self.batch, f"n_{value}")) for value in Verdict.values]
-        found = [(self._words(value), intcomma(count)) for value, count in counts if count]
-        counted = '<span class="count-of">{} <span class="num">{}</span></span>'
-        return format_html_join("\n", counted, found) or "—"
-
-    def _words(self, value: str) -> SafeString:
-        if value in (Verdict.PASSED, Verdict.FAILED):
-            return verdict(value)
-        if value == Verdict.ERROR:
-            return format_html('<span class="verdict error">{}</span>', gettext("no verdict"))
-        reviews = self.batch.evaluator.kind == EvaluatorVersion.Kind.MODES
-        words = gettext("reviewed") if reviews else gettext("not applicable")
-        return format_html('<span class="muted">{}</span>', words)
-
-
-def batch_rows(batches: Iterable[EvaluationBatch], user: User) -> list[BatchRow]:
-    """The rows, with what the person may do about each."""
-    is_allowed, rows = user.has_perm(EVALUATE), []
-    for batch in batches:
-        progress = progress_of(batch)
-        rows.append(
-            BatchRow(
-                batch=batch,
-                progress=progress,
-                cost=cost_in_words(batch) if batch.model else "",
-                can_cancel=is_allowed and batch.is_active and batch.cancel_requested_at is None,
-                can_resume=is_allowed and batch.can_resume and progress.n_left != 0,
-            )
-        )
-    return rows
-
-
-def _column(
-    words: Any, accessor: str, classes: str = "nowrap", default: Any = "—"
-) -> tables.Column:
-    td = {"class": classes, "data-label": words}
-    return tables.Column(verbose_name=words, accessor=accessor, attrs={"td": td}, default=default)
-
-
-class BatchTable(tables.Table):  # type: ignore[misc]  # the library has no types
-    """One `BatchRow` a row."""
-
-    evaluator = _column(_("evaluator"), "batch__evaluator", "wide first")
-    study = _column(_("Runs of"), "batch__study", default=_("a selection"))
-    state = _column(capfirst(_("state")), "batch__state")
-    done = _column(_("Done"), "batch__n_done", "nowrap num")
-    verdicts = _column(_("Verdicts"), "verdicts")
-    cost = _column(_("cost"), "cost")
-    left = _column(_("Left"), "progress__left", "nowrap num desk")
-    requested = _column(_("Requested"), "batch__created_at", "nowrap desk")
-
-    class Meta:
-        orderable = False
-        attrs = {"class": "table list batches", "aria-label": _("Evaluation batches")}
-
-    def render_evaluator(self, record: BatchRow) -> SafeString:
-        batch = record.batch
-        address = row_address("judging:batch_detail", batch.pk)
-        link = format_html('<a class="row-link" href="{}">{}</a>', address, batch.evaluator.shown)
-        model = '<br><span class="muted small mono">{}</span>'
-        return link + format_html(model, batch.model) if batch.model else link
-
-    def render_study(self, value: Any) -> str:
-        return str(value.name)
-
-    def render_state(self, record: BatchRow) -> SafeString:
-        batch, stopping = record.batch, ""
-        if batch.is_active and batch.cancel_requested_at:
-            stopping = format_html(' <span class="muted small">{}</span>', gettext("stopping …"))
-        state = '<span class="status {}">{}</span>{}'
-        return format_html(state, record.progress.status, batch.get_state_display(), stopping)
-
-    def render_done(self, value: int, record: BatchRow) -> str:
-        total = record.batch.n_total
-        if total is None:
-            return str(intcomma(value))
-        return gettext("%(n)s of %(total)s") % {"n": intcomma(value), "total": intcomma(total)}
-
-    def render_left(self, value: float) -> str:
-        return gettext("about %(time)s") % {"time": duration(value)}
-
-    def render_requested(self, value: datetime, record: BatchRow) -> SafeString:
-        by = record.batch.created_by
-        person = format_html(' <span class="muted small">{}</span>', by) if by else ""
-        return format_html("{}{}", moment(value), person)
-
-
 PER_PAGE = 30
 ERRORS_SHOWN = 100
-
-
-def _errors(batch: EvaluationBatch) -> dict[str, Any]:
-    """Runs on which the evaluator came to no verdict: by reason, and the first of them."""
-    errors = batch.evaluations.filter(verdict=Evaluation.Verdict.ERROR)
-    reasons = errors.values_list("reason").annotate(n=Count("pk")).order_by("-n", "reason")
-    titled = errors.annotate(title=run_title("run__")).select_related("run")
-    shown = titled.only("run__is_stub", "reason").order_by("created_at", "pk")
-    return {"reasons": reasons, "shown": shown[:ERRORS_SHOWN], "total": batch.n_error}
-
-
 may_audit = needs(AUDIT)
 may_evaluate = needs(AUDIT, EVALUATE)
 
@@ -170,7 +55,7 @@ def runs_evaluate(request: AppRequest) -> HttpResponse:
     """The same for the runs named by `run`, as far as the person may know their verdicts."""
     runs = selected_runs(request.user, ids_of(request.POST.getlist("run")))
     if not runs:
-        messages.info(request, _("You cannot have these runs evaluated yet."))
+        messages.info(request, gettext("You cannot have these runs evaluated yet."))
         return redirect("runs:run_list")
     return _ask_or_start(request, study=None, run_ids=runs)
 
@@ -213,7 +98,7 @@ def batch_list(request: AppRequest) -> HttpResponse:
     page = BoundedPaginator(found, PER_PAGE).get_page(request.GET.get("page"))
     context = {
         "page": page,
-        "table": BatchTable(batch_rows(page.object_list, request.user)),
+        "table": _BatchTable(_batch_rows(page.object_list, request.user)),
         "moves": any(batch.is_active for batch in page.object_list),
         "query": request.GET.urlencode(),
     }
@@ -226,10 +111,19 @@ def batch_list(request: AppRequest) -> HttpResponse:
 def batch_detail(request: AppRequest, batch_id: UUID) -> HttpResponse:
     """One batch, live: how far it is, what it costs, and what went wrong on which runs."""
     batch = get_object_or_404(batches_shown_to(request.user), pk=batch_id)
-    [row] = batch_rows([batch], request.user)
+    [row] = _batch_rows([batch], request.user)
     form = ResumeForm(work=batch) if row.progress.needs_budget and row.can_resume else None
     context = {"batch": batch, "row": row, "errors": _errors(batch), "resume_form": form}
     return render(request, "judging/evaluating/batch_detail.html", context)
+
+
+def _errors(batch: EvaluationBatch) -> dict[str, Any]:
+    """Runs on which the evaluator came to no verdict: by reason, and the first of them."""
+    errors = batch.evaluations.filter(verdict=Evaluation.Verdict.ERROR)
+    reasons = errors.values_list("reason").annotate(n=Count("pk")).order_by("-n", "reason")
+    titled = errors.annotate(title=run_title("run__")).select_related("run")
+    shown = titled.only("run__is_stub", "reason").order_by("created_at", "pk")
+    return {"reasons": reasons, "shown": shown[:ERRORS_SHOWN], "total": batch.n_error}
 
 
 @require_POST
@@ -238,7 +132,7 @@ def batch_cancel(request: AppRequest, batch_id: UUID) -> HttpResponse:
     """Ask a batch to stop."""
     batch = get_object_or_404(batches_shown_to(request.user), pk=batch_id)
     if not cancel_batch(batch=batch):
-        messages.info(request, _("It had already ended."))
+        messages.info(request, gettext("It had already ended."))
     return redirect("judging:batch_detail", batch_id)
 
 
@@ -249,3 +143,103 @@ def batch_resume(request: AppRequest, batch_id: UUID) -> HttpResponse:
     batch = get_object_or_404(batches_shown_to(request.user), pk=batch_id)
     resume(request, batch, lambda limit: resume_batch(batch=batch, max_cost=limit))
     return redirect("judging:batch_detail", batch_id)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _BatchRow:
+    """One batch with what follows from its columns."""
+
+    batch: EvaluationBatch
+    progress: WorkProgress
+    cost: str
+    can_cancel: bool
+    can_resume: bool
+
+    @property
+    def verdicts(self) -> SafeString | str:
+        """Verdicts with their counts, those that there are."""
+        counts = [(value, getattr(self.batch, f"n_{value}")) for value in Evaluation.Verdict.values]
+        found = [(self._words(value), intcomma(count)) for value, count in counts if count]
+        counted = '<span class="count-of">{} <span class="num">{}</span></span>'
+        return format_html_join("\n", counted, found) or "—"
+
+    def _words(self, value: str) -> SafeString:
+        if value in (Evaluation.Verdict.PASSED, Evaluation.Verdict.FAILED):
+            return verdict(value)
+        if value == Evaluation.Verdict.ERROR:
+            return format_html('<span class="verdict error">{}</span>', gettext("no verdict"))
+        reviews = self.batch.evaluator.kind == EvaluatorVersion.Kind.MODES
+        words = gettext("reviewed") if reviews else gettext("not applicable")
+        return format_html('<span class="muted">{}</span>', words)
+
+
+def _batch_rows(batches: Iterable[EvaluationBatch], user: User) -> list[_BatchRow]:
+    """The rows, with what the person may do about each."""
+    is_allowed, rows = user.has_perm(EVALUATE), []
+    for batch in batches:
+        progress = progress_of(batch)
+        rows.append(
+            _BatchRow(
+                batch=batch,
+                progress=progress,
+                cost=cost_in_words(batch) if batch.model else "",
+                can_cancel=is_allowed and batch.is_active and batch.cancel_requested_at is None,
+                can_resume=is_allowed and batch.can_resume and progress.n_left != 0,
+            )
+        )
+    return rows
+
+
+def _column(
+    words: Any, accessor: str, classes: str = "nowrap", default: Any = "—"
+) -> tables.Column:
+    td = {"class": classes, "data-label": words}
+    return tables.Column(verbose_name=words, accessor=accessor, attrs={"td": td}, default=default)
+
+
+class _BatchTable(tables.Table):  # type: ignore[misc]  # the library has no types
+    """One `_BatchRow` a row."""
+
+    evaluator = _column(_("evaluator"), "batch__evaluator", "wide first")
+    study = _column(_("Runs of"), "batch__study", default=_("a selection"))
+    state = _column(capfirst(_("state")), "batch__state")
+    done = _column(_("Done"), "batch__n_done", "nowrap num")
+    verdicts = _column(_("Verdicts"), "verdicts")
+    cost = _column(_("cost"), "cost")
+    left = _column(_("Left"), "progress__left", "nowrap num desk")
+    requested = _column(_("Requested"), "batch__created_at", "nowrap desk")
+
+    class Meta:
+        orderable = False
+        attrs = {"class": "table list batches", "aria-label": _("Evaluation batches")}
+
+    def render_evaluator(self, record: _BatchRow) -> SafeString:
+        batch = record.batch
+        address = row_address("judging:batch_detail", batch.pk)
+        link = format_html('<a class="row-link" href="{}">{}</a>', address, batch.evaluator.shown)
+        model = '<br><span class="muted small mono">{}</span>'
+        return link + format_html(model, batch.model) if batch.model else link
+
+    def render_study(self, value: Any) -> str:
+        return str(value.name)
+
+    def render_state(self, record: _BatchRow) -> SafeString:
+        batch, stopping = record.batch, ""
+        if batch.is_active and batch.cancel_requested_at:
+            stopping = format_html(' <span class="muted small">{}</span>', gettext("stopping …"))
+        state = '<span class="status {}">{}</span>{}'
+        return format_html(state, record.progress.status, batch.get_state_display(), stopping)
+
+    def render_done(self, value: int, record: _BatchRow) -> str:
+        total = record.batch.n_total
+        if total is None:
+            return str(intcomma(value))
+        return gettext("%(n)s of %(total)s") % {"n": intcomma(value), "total": intcomma(total)}
+
+    def render_left(self, value: float) -> str:
+        return gettext("about %(time)s") % {"time": duration(value)}
+
+    def render_requested(self, value: datetime, record: _BatchRow) -> SafeString:
+        by = record.batch.created_by
+        person = format_html(' <span class="muted small">{}</span>', by) if by else ""
+        return format_html("{}{}", moment(value), person)
