@@ -1,7 +1,8 @@
-"""Evaluations: made once for a run and an evaluator version, kept for good.
+"""Evaluations: made once for a run and an evaluator version, kept for good; one or in batches.
 
 A finished run never changes and neither does a version, so its evaluation stands: asking again
-finds it. Only an explicit `Again` makes another, appended beside the earlier ones.
+finds it. Only an explicit `Again` makes another, appended beside the earlier ones. A batch is
+resumed where it stopped, whoever dies over it.
 """
 
 import logging
@@ -10,16 +11,23 @@ from collections.abc import Iterable, Iterator, Sequence
 from time import perf_counter
 from uuid import UUID
 
+from django.conf import settings
 from django.db import DatabaseError, transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils.translation import gettext_noop, override
 
+from judging.evaluating.replies import StoredReplies
 from judging.evaluators.contract import Evaluator, Finding, having_read
-from judging.models import Evaluation, EvaluationBatch, EvaluatorVersion, Study
+from judging.evaluators.registry import UnknownEvaluatorError, evaluator_of, usable_entry
+from judging.models import Evaluation, EvaluationBatch, EvaluationBatchItem, EvaluatorVersion, Study
 from judging.models.evaluations import SETTLED
 from judging.studies.access import EVALUATOR_ADDED
 from runs.accounts.audit_log import record_entry
 from runs.models import Run
+from runs.queue.paid_work import Watcher, Worker, WorkRefusedError
+from webagent.llm.budget import ReplyCache
+from webagent.llm.interface import LanguageModel
+from webagent.llm.registry import ModelEntry
 from webagent.measures.sequences import batched
 from webagent.process import counters
 
@@ -77,6 +85,17 @@ def runs_to_evaluate(version: EvaluatorVersion, runs: QuerySet[Run], again: Agai
         answered = _current(version).filter(_is_answer(version), run=OuterRef("pk"))
         return runs.exclude(Exists(answered))
     return runs
+
+
+def _is_answer(version: EvaluatorVersion) -> Q:
+    """What is an answer: a verdict, or for those who say how a run failed all but an error."""
+    if version.kind == EvaluatorVersion.Kind.MODES:
+        return ~Q(verdict=Evaluation.Verdict.ERROR)
+    return Q(verdict__in=SETTLED)
+
+
+def _current(version: EvaluatorVersion) -> QuerySet[Evaluation]:
+    return Evaluation.objects.filter(evaluator=version, is_current=True)
 
 
 def in_order(run_ids: Sequence[UUID]) -> Iterator[Run]:
@@ -165,12 +184,71 @@ def store_evaluations(
     return Counter(stored.values_list("verdict", flat=True))
 
 
-def _is_answer(version: EvaluatorVersion) -> Q:
-    """What is an answer: a verdict, or for those who say how a run failed all but an error."""
-    if version.kind == EvaluatorVersion.Kind.MODES:
-        return ~Q(verdict=Evaluation.Verdict.ERROR)
-    return Q(verdict__in=SETTLED)
+def carry_out(batch_id: UUID, watcher: Watcher[EvaluationBatch] | None = None) -> bool:
+    """Work on a batch until it is through or has to stop; False if it was not there to be had."""
+    batch = EvaluationBatch.objects.claim(batch_id, lease_s=settings.ENV.LEASE_S)
+    if batch is None:
+        return False
+    _BatchWorker(batch, watcher).carry_out()
+    return True
 
 
-def _current(version: EvaluatorVersion) -> QuerySet[Evaluation]:
-    return Evaluation.objects.filter(evaluator=version, is_current=True)
+def add_items(batch: EvaluationBatch, run_ids: Sequence[UUID]) -> int:
+    """Make these the runs of the batch; how many. Doing so twice changes nothing."""
+    EvaluationBatchItem.objects.bulk_create(
+        [
+            EvaluationBatchItem(batch=batch, run_id=run_id, position=position)
+            for position, run_id in enumerate(run_ids)
+        ],
+        batch_size=1000,
+        ignore_conflicts=True,
+    )
+    return len(run_ids)
+
+
+class _BatchWorker(Worker[EvaluationBatch, Run, Evaluation]):
+    """One batch under way."""
+
+    at_once_without_model = BATCH
+
+    def choose(self) -> int:
+        batch = self.work
+        if batch.study is None:
+            return batch.items.count()
+        runs = runs_to_evaluate(batch.evaluator, runs_of(batch.study), Again(batch.again))
+        return add_items(batch, list(runs.values_list("pk", flat=True)[: batch.limit]))
+
+    def prepare(self, model: LanguageModel | None) -> None:
+        try:
+            self._evaluator = evaluator_of(self.work.evaluator, language_model=model)
+        except UnknownEvaluatorError as error:
+            raise WorkRefusedError(str(error)) from error
+
+    def entry(self) -> ModelEntry:
+        return usable_entry(self.work.model)
+
+    def replies(self) -> ReplyCache:
+        # Whoever asks for another evaluation does not want the old reply once more.
+        again = self.work.again != Again.NEVER
+        return StoredReplies(self.work.created_at if again else None)
+
+    def items(self) -> Iterator[Run]:
+        waiting = self.work.items.filter(is_done=False)
+        ids = list(waiting.order_by("position").values_list("run_id", flat=True))
+        return in_order(ids)
+
+    def do(self, item: Run) -> Evaluation:
+        return evaluation_of(item, self._evaluator, self.work.evaluator)
+
+    def store(self, done: list[Evaluation]) -> dict[str, int]:
+        batch = self.work
+        for row in done:
+            row.batch = batch
+        made = store_evaluations(done, batch.evaluator, again=Again(batch.again))
+        batch.items.filter(run__in=[row.run_id for row in done]).update(is_done=True)
+        counts = {
+            f"n_{verdict}": getattr(batch, f"n_{verdict}") + made[verdict]
+            for verdict in Evaluation.Verdict.values
+        }
+        counts["n_already"] = batch.n_already + len(done) - made.total()
+        return counts | {"n_done": sum(counts.values())}

@@ -14,7 +14,7 @@ from uuid import UUID
 
 from django.db import connection
 
-from judging.evaluating.batches import StoredReplies
+from judging.evaluating.replies import StoredReplies
 from judging.evaluators.contract import Evaluator, Finding
 from judging.evaluators.judges.injections import Attack, Way
 from judging.evaluators.judges.outcome import MANIPULATED, total_cost

@@ -14,8 +14,14 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from judging.evaluating.batches import add_items
-from judging.evaluating.evaluating import Again, logged_name, runs_of, runs_to_evaluate, version_of
+from judging.evaluating.evaluating import (
+    Again,
+    add_items,
+    logged_name,
+    runs_of,
+    runs_to_evaluate,
+    version_of,
+)
 from judging.evaluating.tasks import dispatch_batches
 from judging.evaluators.contract import AskingEvaluator, Evaluator
 from judging.evaluators.registry import model_asked_by, usable_entry

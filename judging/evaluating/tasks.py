@@ -24,8 +24,13 @@ from django.dispatch import receiver
 from django.utils import timezone
 from kombu.exceptions import OperationalError
 
-from judging.evaluating.batches import carry_out
-from judging.evaluating.evaluating import evaluate_runs, evaluation_of, runs_without, version_of
+from judging.evaluating.evaluating import (
+    carry_out,
+    evaluate_runs,
+    evaluation_of,
+    runs_without,
+    version_of,
+)
 from judging.evaluators.contract import Evaluator, having_read
 from judging.evaluators.milestones import PROGRESS_EVALUATORS, MechanicalMilestones
 from judging.evaluators.registry import evaluator_of, predefined_evaluators

@@ -11,7 +11,7 @@ from functools import partial
 from django.db import transaction
 from django.utils import timezone
 
-from judging.evaluating import batches
+from judging.evaluating.evaluating import carry_out
 from judging.evaluating.services import resume_batch
 from judging.models import EvaluationBatch, Replication, ReplicationPart
 from judging.replication.data import import_run_files
@@ -208,7 +208,7 @@ def _some(work: Work, should_stop: Callable[[], bool], on_change: Callable[[], N
     for batch in work.batches():
         if batch.state in ACTIVE:
             watcher = Watcher[EvaluationBatch](is_interrupted=should_stop)
-            found = batches.carry_out(batch.pk, watcher) or found
+            found = carry_out(batch.pk, watcher) or found
     on_change()
     return found
 

@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 
 from django.conf import settings
 
-from judging.evaluating.batches import carry_out
+from judging.evaluating.evaluating import carry_out
 from judging.evaluating.services import start_batch
 from judging.evaluators.registry import evaluator_named
 from judging.models import EvaluationBatch

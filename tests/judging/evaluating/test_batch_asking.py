@@ -9,7 +9,7 @@ import pytest
 from django.conf import settings
 from django.core.management import CommandError, call_command
 
-from judging.evaluating import batch_asking
+from judging.evaluating import replies
 from judging.models import Evaluation, EvaluationBatch, JudgeReply
 from tests.judging.evaluating.asked_models import always, models_file
 from tests.judging.evaluating.test_batches import JUDGE, asked_study
@@ -27,7 +27,7 @@ def judge(llm_stub: LLMStub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     file = models_file(tmp_path, llm_stub.openai_url, prices=PRICES)
     monkeypatch.setattr(settings.ENV, "MODELS_FILE", file)
     monkeypatch.setattr(settings.ENV, "JUDGE_MODEL", "stub-judge")
-    monkeypatch.setattr(batch_asking, "POLL_S", 0.0)
+    monkeypatch.setattr(replies, "POLL_S", 0.0)
     llm_stub.reply = always(False)
     return llm_stub
 

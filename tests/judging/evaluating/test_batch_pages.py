@@ -9,8 +9,7 @@ from django.conf import settings
 from django.test import Client
 from django.urls import reverse
 
-from judging.evaluating.batches import carry_out
-from judging.evaluating.evaluating import Again, evaluate_study, version_of
+from judging.evaluating.evaluating import Again, carry_out, evaluate_study, version_of
 from judging.evaluating.services import start_batch
 from judging.evaluators.matchers import MatcherEvaluator
 from judging.evaluators.matching.pipeline import build_matcher

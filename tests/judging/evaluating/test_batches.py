@@ -9,8 +9,8 @@ import pytest
 from django.conf import settings
 from django.core.management import CommandError, call_command
 
-from judging.evaluating.batches import StoredReplies, carry_out
-from judging.evaluating.evaluating import Again, version_of
+from judging.evaluating.evaluating import Again, carry_out, version_of
+from judging.evaluating.replies import StoredReplies
 from judging.evaluating.services import cancel_batch, estimate_batch, resume_batch, start_batch
 from judging.evaluating.tasks import dispatch_batches, evaluate_batch, sweep_batches
 from judging.evaluators.registry import NoModelConfiguredError, evaluator_named, evaluator_of

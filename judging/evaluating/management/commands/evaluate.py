@@ -7,9 +7,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from judging.evaluating.batch_asking import BatchAsking, Collected, StillWaitingError
-from judging.evaluating.batches import StoredReplies, carry_out
-from judging.evaluating.evaluating import Again, in_order, runs_of, runs_without
+from judging.evaluating.evaluating import Again, carry_out, in_order, runs_of, runs_without
+from judging.evaluating.replies import BatchAsking, Collected, StillWaitingError, StoredReplies
 from judging.evaluating.services import (
     chosen_runs,
     estimate_batch,

@@ -1,20 +1,27 @@
-"""An evaluator's requests about many runs by its provider's batch API: slower, at some cheaper.
+"""Replies of models: kept for good, and asked for by a provider's batch API.
 
-Round by round: what it asks first about each run goes up in one batch, and what it asks next is
-known once those replies are there. They are kept like any other; evaluating then finds them.
+A batch takes long and is cheaper at some providers. Round by round: what an evaluator asks first
+about each run goes up in one batch, and what it asks next is known once those replies are there.
+They are kept like any other; evaluating then finds them.
 """
 
 import logging
 from collections.abc import Callable, Collection, Iterator
 from contextlib import closing
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, asdict, dataclass, field
+from datetime import datetime
 from decimal import Decimal
+from functools import partial
+from typing import Any
 
 from django.db import DatabaseError
+from django.utils import timezone
 
 from judging.evaluators.contract import Evaluator
+from judging.models import JudgeReply
 from runs.models import Run
 from runs.queue.paid_work import WorkRefusedError
+from runs.queue.steps import retry_write
 from webagent.llm.budget import ReplyCache, cache_key
 from webagent.llm.client import batch_desk
 from webagent.llm.interface import (
@@ -25,6 +32,7 @@ from webagent.llm.interface import (
     ModelFailure,
     Reply,
     Request,
+    Usage,
 )
 from webagent.llm.registry import ModelEntry
 from webagent.llm.wire import most_cost_of_batch
@@ -34,6 +42,47 @@ logger = logging.getLogger(__name__)
 POLL_S = 30.0
 MOST_ROUNDS = 8
 """More rounds than any judge's stages and repairs take."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredReplies:
+    """Replies by key, shared by all threads and workers.
+
+    Of two that come for the same key at the same time the later one stays; both were paid. Those
+    from before `since` are not used, so that models are asked again.
+    """
+
+    since: datetime | None = None
+
+    def get(self, key: str) -> Reply | None:
+        """The reply as it was put, or None."""
+        found = JudgeReply.objects.filter(pk=key)
+        if self.since is not None:
+            found = found.filter(created_at__gte=self.since)
+        stored = retry_write(found.values_list("reply", flat=True).first)
+        return None if stored is None else _reply(stored)
+
+    def put(self, key: str, reply: Reply) -> None:
+        """Keep it. It was paid, so this waits for a database that is away."""
+        stored = asdict(reply) | {"cost": None if reply.cost is None else str(reply.cost)}
+        row = JudgeReply(key=key, reply=stored, created_at=timezone.now())
+        retry_write(
+            partial(
+                JudgeReply.objects.bulk_create,
+                [row],
+                update_conflicts=True,
+                unique_fields=["key"],
+                update_fields=["reply", "created_at"],
+            )
+        )
+
+
+def _reply(stored: dict[str, Any]) -> Reply:
+    cost = stored["cost"]
+    return Reply(
+        **stored
+        | {"usage": Usage(**stored["usage"]), "cost": None if cost is None else Decimal(cost)}
+    )
 
 
 class StillWaitingError(Exception):
