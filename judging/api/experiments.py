@@ -1,7 +1,8 @@
-"""The figures of experiments, under one source of verdicts at a time."""
+"""Figures of experiments, by one source of verdicts at a time; replications beside their papers."""
 
 from typing import Annotated, Any
 
+from django.shortcuts import get_object_or_404
 from ninja import Query, Router
 from pydantic import BaseModel, Field
 
@@ -9,13 +10,18 @@ from judging.analysis.experiments.access import PERMISSIONS, facts_of, record_ve
 from judging.analysis.experiments.figures import Amount, Configuration
 from judging.analysis.experiments.reports import registry_of
 from judging.api.figures import FigureOut, TableOut, figure_out, table_out
+from judging.replication.reports import ReplicationFacts
+from judging.replication.sources import shown_to
+from judging.replication.study_parts import StudyFileError
 from runs.api.authentication import ApiRequest, Bearer
 from runs.api.bodies import filled
 from runs.api.paging import RowId, known_only
-from runs.api.problems import not_found
+from runs.api.problems import invalid, not_found
 from runs.models import Scope
 
-router = Router(tags=["experiments"], auth=Bearer(Scope.VERDICTS_READ, *PERMISSIONS))
+_READS = Bearer(Scope.VERDICTS_READ, *PERMISSIONS)
+router = Router(tags=["experiments"], auth=_READS)
+replications_router = Router(tags=["replications"], auth=_READS)
 
 
 class SourceChoice(BaseModel):
@@ -144,3 +150,63 @@ def _configuration(each: Configuration) -> ConfigurationOut:
         standard_error=figure_out(each.clustered.standard_error),
         **{name: _amount(getattr(each, name)) for name in ("seconds", "steps", "cost", "spent")},
     )
+
+
+class ReplicationOut(BaseModel):
+    """A published study that is replicated here."""
+
+    id: int
+    name: str
+    paper: str = Field(description="The title of the paper.")
+    file: str = Field(description="The study file, TOML.")
+    sha256: str = Field(description="Of the study file.")
+    tables: list[str] = Field(description="The names of its tables.")
+    problem: str = Field(description="Why it stands still; empty while it goes on.")
+
+
+@replications_router.get(
+    "/replications/{replication_id}",
+    response=ReplicationOut,
+    operation_id="read_replication",
+    summary="Read a replication",
+)
+def read_replication(request: ApiRequest, replication_id: RowId) -> Any:
+    """The study file, and which tables it has."""
+    known_only(request)
+    facts = _facts(request, replication_id)
+    row = facts.replication
+    return filled(
+        ReplicationOut,
+        row,
+        paper=facts.file.paper.title,
+        file=row.content,
+        tables=list(facts.registry.entries),
+    )
+
+
+@replications_router.get(
+    "/replications/{replication_id}/tables/{name}",
+    response=TableOut,
+    operation_id="read_replication_table",
+    summary="Read a table of a replication",
+)
+def read_replication_table(request: ApiRequest, replication_id: RowId, name: str) -> Any:
+    """A table of the paper beside our figures, the plan, the deviations or the versions."""
+    known_only(request)
+    facts = _facts(request, replication_id)
+    if name not in facts.registry:
+        raise not_found("table")
+    return table_out(facts.report(name))
+
+
+def _facts(request: ApiRequest, replication_id: int) -> ReplicationFacts:
+    """Raises Problem where the stored file cannot be read."""
+    row = get_object_or_404(shown_to(request.user), pk=replication_id)
+    facts = ReplicationFacts(row, request.user)
+    try:
+        facts.check_file()
+    except StudyFileError as error:
+        where = ".".join(filter(None, ("file", error.field)))
+        detail = "The stored study file cannot be read here; see errors."
+        raise invalid((where, error.reason), detail=detail) from None
+    return facts

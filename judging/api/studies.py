@@ -7,45 +7,15 @@ from uuid import UUID
 from ninja import Query, Router
 from pydantic import BaseModel, Field
 
-from judging.analysis.audits.comparing.studies import two_studies
-from judging.analysis.audits.comparing.study_reports import TWO_STUDIES
-from judging.analysis.audits.comparing.views import record_reading_of_tasks
-from judging.analysis.audits.facts import AuditFacts
 from judging.analysis.audits.judgements import RunJudgements, opened_items
-from judging.analysis.audits.query import AuditQuery, NoVerdict, Pairing, Unsure
-from judging.analysis.audits.reports import AUDIT as REPORTS
-from judging.analysis.audits.reports import check_known_split, check_split
-from judging.analysis.experiments.pairs import By
-from judging.api.figures import TableOut, table_out
 from judging.models import Evaluation, EvaluatorVersion, Study
 from judging.studies.access import AUDIT, EVALUATE, record_unblindings, studies_hidden_from
 from runs.api.authentication import ApiRequest, Bearer
 from runs.api.bodies import filled
 from runs.api.paging import Page, Paged, Paging, RowId, known_only, page_of
-from runs.api.problems import Problem, first_of, invalid, not_found
+from runs.api.problems import Problem, first_of
 from runs.api.runs import run_of
 from runs.models import Scope
-from runs.models.parsing import QueryError
-
-
-class Counting(BaseModel):
-    """How the figures of an audit count, as on its pages."""
-
-    no_verdict: NoVerdict = Field(
-        NoVerdict.LEFT_OUT,
-        description="Whether a run without a verdict is left out or counts against the evaluator.",
-    )
-    split: str = Field(
-        "", description="The split of the tasks that matrices, figures and rates are of."
-    )
-    unsure: Unsure = Field(
-        Unsure.IN, description="Whether “unsure” is an answer like others in agreement."
-    )
-    pairing: Pairing = Field(
-        Pairing.PEOPLE,
-        description="Whether agreement is between people, or first label against second.",
-    )
-
 
 READS = Bearer(Scope.VERDICTS_READ, AUDIT)
 LAUNCHES = Bearer(Scope.EVALUATIONS_LAUNCH, AUDIT, EVALUATE)
@@ -199,65 +169,6 @@ def list_evaluations(
     seen = study.items.filter(run__in=[row.run_id for row in rows])
     record_unblindings(user=request.user, items=seen, reason="evaluations by the API")
     return EvaluationPage(items=[evaluation_out(row) for row in rows], next=following)
-
-
-@router.get(
-    "/studies/{study_id}/tables/{name}", response=TableOut, summary="Read a table of an audit"
-)
-def read_audit_table(
-    request: ApiRequest, study_id: RowId, name: str, counting: Query[Counting]
-) -> Any:
-    """One of the tables that the page of the audit offers for download, by its name there:
-    matrices, figures, corrected, agreement, pairs, steps, people, triangle, causes,
-    success_rates, tagged_errors, detectors or failure_modes.
-    """
-    known_only(request, Counting)
-    study = audited_study(request, study_id)
-    if name not in REPORTS:
-        raise not_found("table")
-    facts = AuditFacts(study, AuditQuery(**dict(counting)))
-    try:
-        check_split(facts, name)
-        check_known_split(study, facts.query.split)
-    except QueryError as error:
-        raise invalid(("query.split", error.takes)) from error
-    if REPORTS.entries[name].lists_runs:
-        items = study.items.all()
-        record_unblindings(user=request.user, items=items, reason="table of an audit")
-    return table_out(REPORTS.make(name, facts))
-
-
-class Beside(BaseModel):
-    """Which evaluator of each study is held against its reference verdicts, and what pairs."""
-
-    first: str = Field("", description="Number of the first study's evaluator.")
-    second: str = Field("", description="Number of the second study's evaluator.")
-    by: By | None = Field(None, description="Whether runs of a task pair by trial or by seed.")
-
-
-@router.get(
-    "/studies/{study_id}/beside/{other_id}/tables/{name}",
-    response=TableOut,
-    summary="Read a table of two studies side by side",
-)
-def read_beside_table(
-    request: ApiRequest, study_id: RowId, other_id: RowId, name: str, chosen: Query[Beside]
-) -> Any:
-    """One of the tables that the page offers for download: beside, matrices, pairs, joint or tasks.
-
-    Runs of the two studies pair by task; each is held against the verdict of its own study.
-    """
-    known_only(request, Beside)
-    study, other = audited_study(request, study_id), audited_study(request, other_id)
-    if name not in TWO_STUDIES or study == other:
-        raise not_found("table")
-    try:
-        facts = two_studies(study, other, (chosen.first, chosen.second), chosen.by)
-    except ValueError as error:
-        raise invalid(("query.first", str(error))) from error
-    if TWO_STUDIES.entries[name].lists_runs:
-        record_reading_of_tasks(request.user, facts)
-    return table_out(TWO_STUDIES.make(name, facts))
 
 
 def evaluator_out(version: EvaluatorVersion) -> EvaluatorOut:

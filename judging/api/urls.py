@@ -1,6 +1,6 @@
 """Version 1 of the API: the endpoints over runs, and those over judgements."""
 
-from judging.api import batches, experiments, hints, matrices, replications, studies
+from judging.api import batches, experiments, figures, hints, studies
 from runs.api import experiments as run_experiments
 from runs.api import push, reruns, tasks
 from runs.api.assembly import Api
@@ -20,11 +20,11 @@ for router in (
     run_experiments.router,
     studies.runs_router,
     studies.router,
-    matrices.router,
+    figures.router,
     batches.router,
     hints.router,
     experiments.router,
-    replications.router,
+    experiments.replications_router,
 ):
     api.add_router("", router)
 
