@@ -29,6 +29,11 @@ from judging.models.labels import (
     Success,
     Unblinding,
 )
-from judging.models.portability import LabelImport, StudyDownload, StudyDownloadPart
-from judging.models.replication import Replication, ReplicationPart
+from judging.models.portability import (
+    LabelImport,
+    Replication,
+    ReplicationPart,
+    StudyDownload,
+    StudyDownloadPart,
+)
 from judging.models.studies import Assignment, Guideline, Study, StudyItem, StudyMember
