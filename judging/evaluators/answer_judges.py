@@ -16,10 +16,9 @@ from judging.evaluators.contract import (
     finding_of,
     without_outcome,
 )
+from judging.evaluators.judges.answers import Question, SingleStageJudge, TwoStageJudge
 from judging.evaluators.judges.asking import tokens_of
 from judging.evaluators.judges.outcome import Judged
-from judging.evaluators.judges.single_stage import SingleStageJudge
-from judging.evaluators.judges.two_stage import Question, TwoStageJudge
 from judging.evaluators.matchers import NO_SPECIFICATION, OTHER_SPECIFICATION, PLACEHOLDER
 from judging.evaluators.matching.outcome import JudgeCall, JudgeKind, MatchOutcome, MatchTask
 from judging.evaluators.matching.specification import (

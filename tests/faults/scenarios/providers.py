@@ -4,9 +4,13 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
+from judging.evaluators.judges.answers import (
+    SingleStageJudge,
+    SingleStageSettings,
+    TwoStageJudge,
+    TwoStageSettings,
+)
 from judging.evaluators.judges.milestones import MilestoneJudge, MilestoneSettings
-from judging.evaluators.judges.single_stage import SingleStageJudge, SingleStageSettings
-from judging.evaluators.judges.two_stage import TwoStageJudge, TwoStageSettings
 from judging.evaluators.judges.whole_run import (
     FailureJudge,
     FailureSettings,

@@ -3,9 +3,14 @@
 import pytest
 
 from judging.demo.stub_judge import MODEL, OWN_WORDS, StubJudge
+from judging.evaluators.judges.answers import (
+    Question,
+    SingleStageJudge,
+    SingleStageSettings,
+    TwoStageJudge,
+    TwoStageSettings,
+)
 from judging.evaluators.judges.outcome import Judged, StageName
-from judging.evaluators.judges.single_stage import SingleStageJudge, SingleStageSettings
-from judging.evaluators.judges.two_stage import Question, TwoStageJudge, TwoStageSettings
 from judging.evaluators.matching.outcome import JudgeCall, JudgeKind, Verdict
 from judging.evaluators.matching.specification import Reference
 from webagent.llm.interface import FailureKind, Message, ModelFailure, Request

@@ -4,8 +4,7 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-from judging.evaluators.judges.single_stage import SingleStageSettings
-from judging.evaluators.judges.two_stage import TwoStageSettings
+from judging.evaluators.judges.answers import SingleStageSettings, TwoStageSettings
 from tests.webagent.llm.scripted import Scripted
 
 

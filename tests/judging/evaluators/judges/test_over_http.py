@@ -4,9 +4,13 @@ import json
 
 import pytest
 
+from judging.evaluators.judges.answers import (
+    SingleStageJudge,
+    SingleStageSettings,
+    TwoStageJudge,
+    TwoStageSettings,
+)
 from judging.evaluators.judges.outcome import Judged
-from judging.evaluators.judges.single_stage import SingleStageJudge, SingleStageSettings
-from judging.evaluators.judges.two_stage import TwoStageJudge, TwoStageSettings
 from judging.evaluators.judges.whole_run import TrajectoryJudge, TrajectorySettings
 from tests.judging.evaluators.judges.scripted import equivalence, inclusion
 from tests.judging.evaluators.judges.test_single_stage import CALL

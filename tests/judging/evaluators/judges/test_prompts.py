@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from judging.evaluators.judges import milestones, two_stage
+from judging.evaluators.judges import answers, milestones
 from judging.evaluators.judges.asking import schema_of
 from judging.evaluators.judges.prompts import (
     FOLDER,
@@ -30,7 +30,7 @@ def test_no_shipped_prompt_was_edited() -> None:
 def test_no_form_of_a_reply_was_edited() -> None:
     """The reply kept for a request is found by a hash, and the request holds the schema."""
     forms = {
-        **two_stage._FORMS,
+        **answers._FORMS,
         "trajectory": TrajectoryJudge.form,
         "failures": FailureJudge.form,
         "milestones": milestones.MilestoneJudge.form,

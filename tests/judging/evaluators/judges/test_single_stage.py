@@ -2,7 +2,7 @@
 
 import pytest
 
-from judging.evaluators.judges.single_stage import SingleStageJudge, read_final_line, read_published
+from judging.evaluators.judges.answers import SingleStageJudge, read_final_line, read_published
 from judging.evaluators.matching.outcome import JudgeCall, JudgeKind
 from tests.judging.evaluators.judges.scripted import asked, single_stage
 from tests.webagent.llm.scripted import Scripted, message_of

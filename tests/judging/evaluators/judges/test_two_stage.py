@@ -6,10 +6,10 @@ from decimal import Decimal
 
 import pytest
 
+from judging.evaluators.judges.answers import Question, TwoStageJudge
 from judging.evaluators.judges.injections import ATTACKS, Attack, Way
 from judging.evaluators.judges.outcome import Judged, StageName
 from judging.evaluators.judges.prompts import fence
-from judging.evaluators.judges.two_stage import Question, TwoStageJudge
 from judging.evaluators.matching.specification import Reference, SpecificationError, read_reference
 from tests.judging.evaluators.judges.scripted import asked, equivalence, inclusion, two_stage
 from tests.webagent.llm.scripted import Scripted, message_of, said
