@@ -1,12 +1,13 @@
 """Other ways to write what a reference says: as right as the reference, and not the same text.
 
 Each spelling comes with words for how it differs. Nothing here rounds or leaves out: who reads a
-spelling knows what the reference says.
+spelling knows what the reference says. The rules say which spellings a reference has, and by which
+words an instruction asks for its own.
 """
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 
@@ -35,6 +36,16 @@ STATES = {
     "West Virginia": "WV",
 }
 """Of the north-east, which the benchmark's map holds, with the letters on their envelopes."""
+_ASKS_COUNT = re.compile(
+    r"\b(how many|(?<!order )number of(?! my)|count of|total count)\b", re.IGNORECASE
+)
+_ASKS_PERSON = re.compile(
+    r"\b(who|customers?|reviewers?|contributors?|authors?|users?)\b", re.IGNORECASE
+)
+_ASKS_AMOUNT = re.compile(
+    r"\b(price|cost|spend|spent|total|amount|refund|payment|paid)\b", re.IGNORECASE
+)
+_YES_NO = re.compile(r"(yes|no)\b", re.IGNORECASE)
 _WORDS = {number: word for word, number in {**ONES, **TENS}.items()}
 
 
@@ -139,3 +150,106 @@ NAME_CHANGES: dict[str, Callable[[str], str]] = {
     "with blanks around x": lambda text: re.sub(r"(?<=\d)x(?=\d)", " x ", text),
     "with typographic apostrophes": lambda text: text.replace("'", "’"),
 }
+
+
+@dataclass(frozen=True, slots=True)
+class _Rule:
+    """`fits`: the reference is of this kind. `words` for one item and for several."""
+
+    name: str
+    fits: Callable[[str, Sequence[str]], bool]
+    spellings: Callable[[str], Iterator[Spelling]]
+    what: str
+    words: Callable[[str, Sequence[str]], str]
+
+
+def _amount_words(goal: str, items: Sequence[str]) -> str:
+    if len(items) > 1 or "range" in goal:
+        return "Give the amounts to the cent with a decimal point, such as 12.50 and 80.25."
+    return "Give the amount to the cent with a decimal point, such as 12.50."
+
+
+def _name_words(goal: str, items: Sequence[str]) -> str:
+    if len(items) > 1:
+        return "Write each item exactly as the site does, separated by commas."
+    return "Write it exactly as the site does."
+
+
+RULES = (
+    _Rule(
+        "duration",
+        lambda goal, items: all(minutes_of(_after_label(item)) is not None for item in items),
+        lambda item: of_duration(_after_label(item)),
+        "The duration is compared with a text of hours and minutes",
+        lambda goal, items: "Give durations in hours and minutes, such as 2h 5min.",
+    ),
+    _Rule(
+        "date",
+        lambda goal, items: all(date_of(item) is not None for item in items),
+        of_date,
+        "The day is compared with a date in one of many forms",
+        lambda goal, items: "Give the date with the month's name, such as July 4, 2021.",
+    ),
+    _Rule(
+        "count",
+        lambda goal, items: (
+            len(items) == 1
+            and items[0].isdecimal()
+            and len(items[0]) > 1
+            and bool(_ASKS_COUNT.search(goal))
+        ),
+        of_number,
+        "The count is looked for in digits",
+        lambda goal, items: "Answer with the number alone, 0 if there is none.",
+    ),
+    _Rule(
+        "amount",
+        lambda goal, items: (
+            all(NUMBER.fullmatch(item) for item in items) and bool(_ASKS_AMOUNT.search(goal))
+        ),
+        of_number,
+        "Amounts are looked for as texts with a decimal point",
+        _amount_words,
+    ),
+    _Rule(
+        "state",
+        lambda goal, items: all(item in STATES for item in items),
+        of_state,
+        "The states are looked for by their full names",
+        lambda goal, items: "Write the states' names in full.",
+    ),
+    _Rule(
+        "quotation",
+        lambda goal, items: "sentences" in goal,
+        of_name,
+        "Sentences are looked for letter by letter",
+        lambda goal, items: "Quote them word for word, with the signs that the site uses.",
+    ),
+    _Rule(
+        "yes_or_no",
+        lambda goal, items: len(items) == 1 and bool(_YES_NO.match(items[0])) and " " in items[0],
+        lambda item: iter([Spelling(_YES_NO.match(item)[0], "in one word")]),  # type: ignore[index]
+        "The reference answers the check by yes or no and says the state as well",
+        lambda goal, items: "Answer yes or no, and name the state.",
+    ),
+    _Rule(
+        "person",
+        lambda goal, items: bool(_ASKS_PERSON.search(goal)),
+        of_person,
+        "People's names are looked for letter by letter",
+        lambda goal, items: _name_words(goal, items).replace("Write it", "Write the name"),
+    ),
+    _Rule(
+        "spelling",
+        lambda goal, items: True,
+        of_name,
+        "Names are looked for letter by letter",
+        _name_words,
+    ),
+)
+LITERAL_ONLY = ("person", "spelling", "quotation")
+"""Rules about spelling, which judges ignore."""
+
+
+def _after_label(item: str) -> str:
+    return item.rpartition(": ")[2]

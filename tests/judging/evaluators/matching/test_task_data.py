@@ -16,9 +16,10 @@ from judging.evaluators.matching.task_data.ambiguity import (
     find_ambiguities,
     sentence,
 )
-from judging.evaluators.matching.task_data.auditing import ACCEPTED, audit_entry
-from judging.evaluators.matching.task_data.sampling import (
+from judging.evaluators.matching.task_data.auditing import (
+    ACCEPTED,
     answer_items,
+    audit_entry,
     right_outcome,
     with_hosts,
     wrong_outcomes,
