@@ -41,7 +41,7 @@ BOUNDED = {
     "webagent.llm.wire.read_shape": "one document, read by pydantic",
     "webagent.milestones.findings.find_milestones": "100 milestones at most",
     "judging.evaluators.matching.specification.read_reference": "keys of a task's specification",
-    "judging.evaluators.stored_judge.read_replies": "a list of pieces, each looked at once",
+    "judging.evaluators.answer_judges.read_replies": "a list of pieces, each looked at once",
     "webagent.llm.untrusted.read_json": "a judge's reply, of few tokens",
     "judging.evaluators.matching.repaired.mentions.find_mentions": "an answer of bounded length",
     "runs.api.bodies.read_json": "one document, read by pydantic",

@@ -14,6 +14,7 @@ from judging.analysis.audits.explanations import decided_by
 from judging.analysis.audits.matrices import cell_under
 from judging.analysis.audits.population import JudgedItem, Shown, items_in_cells, shown
 from judging.analysis.audits.what_if.settings import Setting
+from judging.evaluators.answer_judges import StoredJudge, read_replies
 from judging.evaluators.contract import Evaluator, Finding
 from judging.evaluators.matchers import MatcherEvaluator, OnPatchedTasks, TaskVersion
 from judging.evaluators.matching.outcome import (
@@ -26,7 +27,6 @@ from judging.evaluators.matching.repaired.matcher import RepairedMatcher
 from judging.evaluators.matching.repaired.rules import DESCRIPTIONS, LABELS, Rule
 from judging.evaluators.pipelines import Pipeline
 from judging.evaluators.registry import UnknownEvaluatorError
-from judging.evaluators.stored_judge import StoredJudge, read_replies
 from judging.models import Study
 from judging.statistics.confusion import Cell, ConfusionMatrix
 from judging.statistics.figures import Share
