@@ -12,7 +12,6 @@ from django.utils.translation import gettext_noop
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from judging.evaluators.contract import Evaluator, Finding, without_outcome
-from judging.evaluators.matching.hosts import site_aliases
 from judging.evaluators.matching.outcome import (
     CheckVerdict,
     EvaluatorIdentity,
@@ -24,6 +23,7 @@ from judging.evaluators.matching.outcome import (
     unresolved,
 )
 from judging.evaluators.matching.pipeline import build_matcher
+from judging.evaluators.matching.repaired.pages import site_aliases
 from judging.models import Evaluation, EvaluatorVersion
 from runs.models import Run, Task
 from webagent.environment.placeholders import resolve, resolve_text

@@ -19,7 +19,6 @@ from typing import Any, TextIO
 
 from django.core.management.base import BaseCommand, CommandError
 
-from judging.evaluators.matching.hosts import HostAliases, site_aliases
 from judging.evaluators.matching.outcome import (
     Matcher,
     MatchEvaluation,
@@ -30,6 +29,7 @@ from judging.evaluators.matching.outcome import (
     unresolved,
 )
 from judging.evaluators.matching.pipeline import NAMES, build_matcher
+from judging.evaluators.matching.repaired.pages import HostAliases, site_aliases
 from judging.evaluators.matching.specification import SpecificationError, mapping, text
 from runs.exports.services import replacing
 from webagent.environment.placeholders import checked_hosts, parse_hosts, resolve, resolve_text

@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 from urllib.parse import unquote, urlsplit
 
-from judging.evaluators.matching.hosts import (
+from judging.evaluators.matching.repaired import quantities as q
+from judging.evaluators.matching.repaired.amounts import amount_mentions, read_amount
+from judging.evaluators.matching.repaired.pages import (
     ANNOTATORS_HOST,
     USUAL_ALIASES,
     HostAliases,
@@ -16,8 +18,6 @@ from judging.evaluators.matching.hosts import (
     is_stand_in,
     loopback,
 )
-from judging.evaluators.matching.repaired import quantities as q
-from judging.evaluators.matching.repaired.amounts import amount_mentions, read_amount
 from judging.evaluators.matching.repaired.rules import Rule, Rules
 from judging.evaluators.matching.repaired.texts import (
     MOST_MENTIONS,

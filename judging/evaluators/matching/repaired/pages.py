@@ -1,24 +1,21 @@
-"""Checks of final URLs and of the contents of pages."""
+"""Checks of final URLs and of the contents of pages; which URLs name one and the same site."""
 
 import re
 from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import unquote, urlsplit
 
 from judging.evaluators.matching import strict
-from judging.evaluators.matching.hosts import (
-    DEFAULT_PORTS,
-    USUAL_ALIASES,
-    HostAliases,
-    canonical_url,
-    is_stand_in,
-)
 from judging.evaluators.matching.repaired import quantities as q
 from judging.evaluators.matching.repaired.amounts import read_amount
 from judging.evaluators.matching.repaired.rules import Rule, Rules
 from judging.evaluators.matching.repaired.texts import fold_plain, lower
 from judging.evaluators.matching.specification import ALTERNATIVES
 from judging.evaluators.matching.strict import split_url
+
+HostAliases = tuple[tuple[str, ...], ...]
+"""Groups of base URLs that name one site each, the deployment's own first."""
 
 
 def content_passes(
@@ -73,6 +70,100 @@ def _names(reference: str, aliases: HostAliases, rules: Rules) -> list[str]:
     return names
 
 
+_DEFAULT_PORTS = {"http": ":80", "https": ":443"}
+ANNOTATORS_HOST = "metis.lti.cs.cmu.edu"
+"""Where the annotators' own instance ran; no other deployment can show this name."""
+
+_PUBLIC_NAMES: Mapping[str, tuple[str, ...]] = {
+    "shopping": ("http://onestopmarket.com", "http://www.onestopmarket.com"),
+    "shopping_admin": ("http://luma.com/admin", "http://www.luma.com/admin"),
+    "reddit": ("http://reddit.com", "http://www.reddit.com"),
+    "gitlab": ("http://gitlab.com", "http://www.gitlab.com"),
+    "map": ("http://openstreetmap.org", "http://www.openstreetmap.org"),
+    "wikipedia": ("http://wikipedia.org", "http://www.wikipedia.org", "http://en.wikipedia.org"),
+    "homepage": ("http://homepage.com", "http://www.homepage.com"),
+}
+"""The names that the published prompts put in place of a deployment's own hosts."""
+
+_USUAL_PORTS = {
+    "shopping": ":7770",
+    "shopping_admin": ":7780/admin",
+    "reddit": ":9999",
+    "gitlab": ":8023",
+    "map": ":3000",
+    "wikipedia": ":8888",
+    "homepage": ":4399",
+}
+
+
+def site_aliases(hosts: Mapping[str, str]) -> HostAliases:
+    """Groups of names for a deployment, given its base URL per site ("reddit": "http://h:9999").
+
+    Each group holds the deployment's own URL, the annotators' instance and the public names.
+    """
+    return tuple(
+        (
+            base.rstrip("/"),
+            *((f"http://{ANNOTATORS_HOST}{_USUAL_PORTS[site]}",) if site in _USUAL_PORTS else ()),
+            *_PUBLIC_NAMES.get(site, ()),
+        )
+        for site, base in hosts.items()
+    )
+
+
+USUAL_ALIASES = site_aliases(
+    {site: f"http://localhost{port}" for site, port in _USUAL_PORTS.items()}
+)
+"""The groups of a deployment on this machine with the usual ports."""
+
+_LOOPBACK = frozenset({"localhost", "127.0.0.1", "[::1]", "0.0.0.0"})  # noqa: S104 (a name to compare)
+
+
+def loopback(netloc: str) -> str:
+    """The netloc with any name of this machine replaced by localhost."""
+    host, _, port = netloc.rpartition(":")
+    if not host or "]" in port:
+        host, port = netloc, ""
+    if host in _LOOPBACK:
+        host = "localhost"
+    return f"{host}:{port}" if port else host
+
+
+def canonical_url(url: str, aliases: HostAliases) -> tuple[str, str, str]:
+    """Host, path and query of a URL with every name of a site replaced by its first one.
+
+    The scheme may be missing and is dropped; so are user names, default ports, the final slash
+    and the fragment. The host is in lower case.
+
+    Raises:
+        ValueError: it is no URL.
+    """
+    parts = urlsplit(url if "://" in url else f"http://{url}")
+    netloc = loopback(parts.netloc.rpartition("@")[2].lower())
+    netloc = netloc.removesuffix(_DEFAULT_PORTS.get(parts.scheme, ""))
+    path = parts.path.rstrip("/")
+    for group in aliases:
+        for name in group:
+            base = urlsplit(name)
+            root = base.path.rstrip("/")
+            if loopback(base.netloc.lower()) == netloc and (
+                path == root or path.startswith(f"{root}/")
+            ):
+                own = urlsplit(group[0])
+                tail = path[len(root) :]
+                return loopback(own.netloc.lower()), own.path.rstrip("/") + tail, parts.query
+    return netloc, path, parts.query
+
+
+def is_stand_in(netloc: str) -> bool:
+    """Whether a host is only a name that stands for a deployment's: public or the annotators'.
+
+    Public names are of real sites, where no run of a deployment can end.
+    """
+    public = {urlsplit(name).netloc for names in _PUBLIC_NAMES.values() for name in names}
+    return netloc.partition(":")[0] == ANNOTATORS_HOST or netloc in public
+
+
 _DEFAULTS = {"product_list_dir": "asc"}
 
 
@@ -124,7 +215,7 @@ def _read(url: str, rules: Rules) -> _Address:
     if rules.allow(Rule.URL_HOST_CASE):
         host = host.lower()
     if rules.allow(Rule.URL_DEFAULT_PORT):
-        host = host.removesuffix(DEFAULT_PORTS.get(parts.scheme, ""))
+        host = host.removesuffix(_DEFAULT_PORTS.get(parts.scheme, ""))
     if rules.allow(Rule.URL_SLASH_BEFORE_QUERY):
         path = path.rstrip("/")
     if rules.allow(Rule.URL_DOUBLE_SLASHES):
@@ -174,7 +265,7 @@ def _plain_host(url: str) -> str:
     """The host without what other rules look after: user name, case, default port."""
     parts = urlsplit(url)
     host = parts.netloc.rpartition("@")[2].lower()
-    return host.removesuffix(DEFAULT_PORTS.get(parts.scheme, ""))
+    return host.removesuffix(_DEFAULT_PORTS.get(parts.scheme, ""))
 
 
 def _leads_to(reference: _Address, page: _Address, rules: Rules) -> bool:

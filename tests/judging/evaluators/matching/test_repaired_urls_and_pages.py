@@ -2,9 +2,9 @@
 
 import pytest
 
-from judging.evaluators.matching.hosts import site_aliases
 from judging.evaluators.matching.outcome import Verdict
 from judging.evaluators.matching.repaired.matcher import RepairedMatcher
+from judging.evaluators.matching.repaired.pages import site_aliases
 from judging.evaluators.matching.repaired.rules import ALL_RULES, REJECTING, Rule
 from judging.evaluators.matching.strict import StrictMatcher
 from tests.judging.evaluators.matching.factories import ended_at, page_task, showing, url_task

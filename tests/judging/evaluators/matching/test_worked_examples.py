@@ -3,9 +3,9 @@
 Source: Zhang et al., WebArena Mod, sections 3.2 and 4.3 and appendix A.
 """
 
-from judging.evaluators.matching.hosts import site_aliases
 from judging.evaluators.matching.outcome import JudgeKind, MatchEvaluation, MatchOutcome, MatchTask
 from judging.evaluators.matching.repaired.matcher import RepairedMatcher
+from judging.evaluators.matching.repaired.pages import site_aliases
 from judging.evaluators.matching.strict import StrictMatcher
 from tests.judging.evaluators.matching.factories import answered, string_task
 
