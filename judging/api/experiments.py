@@ -173,7 +173,7 @@ class ReplicationOut(BaseModel):
 def read_replication(request: ApiRequest, replication_id: RowId) -> Any:
     """The study file, and which tables it has."""
     known_only(request)
-    facts = _facts(request, replication_id)
+    facts = _replication_facts(request, replication_id)
     row = facts.replication
     return filled(
         ReplicationOut,
@@ -193,13 +193,13 @@ def read_replication(request: ApiRequest, replication_id: RowId) -> Any:
 def read_replication_table(request: ApiRequest, replication_id: RowId, name: str) -> Any:
     """A table of the paper beside our figures, the plan, the deviations or the versions."""
     known_only(request)
-    facts = _facts(request, replication_id)
+    facts = _replication_facts(request, replication_id)
     if name not in facts.registry:
         raise not_found("table")
     return table_out(facts.report(name))
 
 
-def _facts(request: ApiRequest, replication_id: int) -> ReplicationFacts:
+def _replication_facts(request: ApiRequest, replication_id: int) -> ReplicationFacts:
     """Raises Problem where the stored file cannot be read."""
     row = get_object_or_404(shown_to(request.user), pk=replication_id)
     facts = ReplicationFacts(row, request.user)

@@ -12,7 +12,7 @@ import numpy as np
 from judging.statistics.bootstrap import Floats, bootstrap_interval, divide
 from judging.statistics.comparison import Difference, paired_difference
 from judging.statistics.figures import Figure, Interval, Reason, Share, Undefined
-from judging.statistics.success import TaskMean, adjusted_score, mean_pass_at_k, pass_at_k
+from judging.statistics.success import TaskMean, mean_pass_at_k, pass_at_k
 
 ALPHA = 0.7
 """Weight of pass@k in the adjusted score, unless chosen otherwise."""
@@ -162,6 +162,22 @@ def adjusted(tasks: Sequence[TaskProgress], *, k: int = 1, alpha: float = ALPHA)
         value=value,
         interval=interval,
     )
+
+
+def adjusted_score(pass_rate: Figure, failure_progress: Figure, alpha: float = ALPHA) -> Figure:
+    """α·pass@k + (1 − α)·mean progress of the failures, both in [0, 1].
+
+    Without any failure there is nothing to add progress for, and the caller passes 1.0.
+    """
+    if not 0 <= alpha <= 1:
+        raise ValueError(f"alpha lies between 0 and 1, not at {alpha}")
+    if isinstance(pass_rate, Undefined):
+        return pass_rate
+    if isinstance(failure_progress, Undefined):
+        return failure_progress
+    if not (0 <= pass_rate <= 1 and 0 <= failure_progress <= 1):
+        raise ValueError(f"{pass_rate} and {failure_progress} are not both shares")
+    return alpha * pass_rate + (1 - alpha) * failure_progress
 
 
 def _totals(tasks: Sequence[TaskProgress], k: int) -> Floats:

@@ -1,4 +1,4 @@
-"""How well an agent does: means with standard errors, repeated trials, progress."""
+"""How well an agent does: means with standard errors, and repeated trials."""
 
 from __future__ import annotations
 
@@ -213,19 +213,3 @@ def _over_tasks(figures: Sequence[Figure]) -> TaskMean:
     else:
         value = Undefined(Reason.TOO_FEW_TRIALS if left_out else Reason.NO_RUNS)
     return TaskMean(value=value, tasks=len(defined), left_out=left_out)
-
-
-def adjusted_score(pass_rate: Figure, failure_progress: Figure, alpha: float = 0.7) -> Figure:
-    """α·pass@k + (1 − α)·mean progress of the failures, both in [0, 1].
-
-    Without any failure there is nothing to add progress for, and the caller passes 1.0.
-    """
-    if not 0 <= alpha <= 1:
-        raise ValueError(f"alpha lies between 0 and 1, not at {alpha}")
-    if isinstance(pass_rate, Undefined):
-        return pass_rate
-    if isinstance(failure_progress, Undefined):
-        return failure_progress
-    if not (0 <= pass_rate <= 1 and 0 <= failure_progress <= 1):
-        raise ValueError(f"{pass_rate} and {failure_progress} are not both shares")
-    return alpha * pass_rate + (1 - alpha) * failure_progress

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from judging.statistics.correspondence import agreement, differences, pearson
 from judging.statistics.figures import Interval, Reason, Undefined
+from judging.statistics.progress import adjusted_score
 from judging.statistics.success import (
-    adjusted_score,
     clustered_mean,
     mean,
     mean_pass_at_k,
