@@ -10,7 +10,7 @@ from runs.api.authentication import ApiRequest, Bearer
 from runs.api.bodies import GOAL, MOST_OF_GOAL, filled
 from runs.api.paging import Page, Paged, Paging, RowId, Words, filtered, known_only, page_of
 from runs.api.problems import first_of
-from runs.catalogue.tasks.filters import TaskFilter
+from runs.catalogue.tasks.tables import TaskFilter
 from runs.models import Scope, Task, TaskSet
 
 router = Router(tags=["tasks"], auth=Bearer(Scope.RUNS_READ, "runs.view_task"))

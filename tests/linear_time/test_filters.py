@@ -11,7 +11,7 @@ from django_filters import FilterSet
 
 from judging.studies.disputes.tables import DisputeFilter
 from judging.studies.tables import StudyFilter
-from runs.catalogue.tasks.filters import TaskFilter
+from runs.catalogue.tasks.tables import TaskFilter
 from runs.interface.filters import AddressFilter
 from runs.models import Run, Task, User
 from runs.models.knowledge import KnowledgeEntry

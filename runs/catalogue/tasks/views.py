@@ -15,7 +15,6 @@ from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 from django_tables2 import RequestConfig
 
-from runs.catalogue.tasks.filters import TaskFilter
 from runs.catalogue.tasks.reading import (
     differences,
     expectations,
@@ -24,7 +23,7 @@ from runs.catalogue.tasks.reading import (
     spelled_json,
     start_addresses,
 )
-from runs.catalogue.tasks.tables import CATEGORIES, TASKS, TaskTable
+from runs.catalogue.tasks.tables import CATEGORIES, TASKS, TaskFilter, TaskTable
 from runs.interface.paging import PER_PAGE, BoundedPaginator
 from runs.interface.requests import AppRequest, needs, wants_partial
 from runs.interface.saved_views import default_address, list_context

@@ -33,7 +33,7 @@ from judging.studies.disputes import pages as dispute_pages
 from judging.studies.disputes import tables as dispute_tables
 from judging.studies.disputes import views as dispute_views
 from runs.accounts import audit_log_pages as acts
-from runs.catalogue.tasks import filters as task_filters
+from runs.catalogue.tasks import tables as task_tables
 from runs.interface import keyset, paging
 from runs.knowledge.web import forms as knowledge_forms
 from runs.knowledge.web import pages as knowledge_pages
@@ -165,9 +165,9 @@ BOUNDS = (
     (hint_forms, "MOST_OFFERED", 40),
     (knowledge_pages, "LOOKED_AT", 100),
     (run_filters, "MAX_OPTIONS", 40),
-    (task_filters, "COUNTED", 20),
-    (task_filters, "MAX_OPTIONS", 15),
-    (task_filters, "LOOKED_AT", 200),
+    (task_tables, "COUNTED", 20),
+    (task_tables, "MAX_OPTIONS", 15),
+    (task_tables, "LOOKED_AT", 200),
 )
 IDS = re.compile(r"/(?:[0-9a-f]{64}|[0-9a-f]{8}-[0-9a-f-]{27}|\d+)(?=/|$)")
 ENDING = re.compile(r"\.\w+$")
