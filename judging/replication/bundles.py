@@ -25,7 +25,7 @@ from judging.replication.services import take_up
 from judging.replication.sources import ArmRuns, Kind, Sources
 from judging.replication.study_parts import Part, StudyFileError
 from judging.replication.versions import programs
-from runs.exports.run_bundles import bundles_of
+from runs.exports.services import bundles_of
 from runs.models import Experiment, HintSet, LearningJob, RetryPolicy, Run
 from runs.models.experiments import HINTS_KEY
 from webagent.trajectory.formats.native.writer import ZipSink, write_native

@@ -24,7 +24,7 @@ from itertools import islice
 from multiprocessing.connection import Connection, Pipe
 from typing import NoReturn, Self, TypeGuard
 
-from runs.exports.run_bundles import StoredBlobs
+from runs.exports.services import StoredBlobs
 from runs.imports.rows import n_bytes
 from runs.imports.session import WRITERS, write_files
 from runs.storage.blobs import BlobBatch, sync_together

@@ -14,7 +14,7 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import ProtectedError
 
-from runs.exports.run_bundles import bundle_of
+from runs.exports.services import bundle_of
 from runs.imports.bounds import import_bounds
 from runs.imports.completing import why_kept, with_verdicts
 from runs.imports.rows import is_stored

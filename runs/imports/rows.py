@@ -14,7 +14,7 @@ from django.db import IntegrityError
 from runs.accounts.audit_log import record_entry
 from runs.catalogue.milestones.services import store_milestones
 from runs.catalogue.tasks.rows import differs, forget_named_only
-from runs.exports.run_bundles import TASK_KEY, bundle_of
+from runs.exports.services import TASK_KEY, bundle_of
 from runs.imports.session import ImportSession
 from runs.knowledge.hints.writing import store_hints
 from runs.models import Attachment, Event, Run, RunSpace, RunStatus, Step

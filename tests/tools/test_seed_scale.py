@@ -5,7 +5,7 @@ from random import Random
 import pytest
 
 from judging.models import Evaluation, Label, ReferenceVerdict, StudyItem
-from runs.exports.run_bundles import bundles_of
+from runs.exports.services import bundles_of
 from runs.models import AgentConfiguration, Experiment, Run, Step, Task, User
 from tests.runs.factories import make_run
 from tests.runs.operations.integrity import everything_holds

@@ -30,7 +30,7 @@ from judging.portability.study_bundles.study import StudyContents, store_study
 from judging.portability.study_bundles.tasks import store_tasks
 from judging.studies.access import STUDY_IMPORTED
 from runs.accounts.audit_log import record_entry
-from runs.exports.run_bundles import StoredBlobs, bundles_of
+from runs.exports.services import StoredBlobs, bundles_of
 from runs.imports.bounds import import_bounds
 from runs.imports.reports import ImportReport
 from runs.imports.storing import ImportedRun, import_runs

@@ -23,7 +23,7 @@ from judging.models import Evaluation, Label, MilestoneTick, ReferenceVerdict, S
 from judging.portability.judgements.label_files import LabelReport, import_labels
 from judging.portability.study_bundles.services import import_study
 from judging.studies.services import matching_runs
-from runs.exports.run_bundles import bundles_of
+from runs.exports.services import bundles_of
 from runs.imports.storing import ImportedRun, import_bundle, import_runs
 from runs.models import Attachment, Experiment, Milestone, Run
 from tests.judging.factories import annotators_of, make_study, next_assignment

@@ -8,7 +8,7 @@ from uuid import UUID, uuid4
 import pytest
 from django.utils import timezone
 
-from runs.exports.run_bundles import bundle_of
+from runs.exports.services import bundle_of
 from runs.models import Blob, Experiment, Run, Scope, Step
 from runs.models.hooks import runs_ended
 from runs.models.workers import from_now

@@ -23,8 +23,7 @@ from judging.models import (
     StudyItem,
     StudyMember,
 )
-from runs.exports.run_bundles import bundle_of
-from runs.exports.services import export_runs
+from runs.exports.services import bundle_of, export_runs
 from runs.imports.storing import import_bundle, import_runs
 from runs.models import (
     AgentConfiguration,

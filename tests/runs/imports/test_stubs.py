@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from django.db import IntegrityError, transaction
 
-from runs.exports.run_bundles import bundle_of
+from runs.exports.services import bundle_of
 from runs.imports.storing import ImportedRun, import_bundle
 from runs.models import AuditEntry, Run, Task, TaskSet
 from runs.models.audit_log import RUN_COMPLETED

@@ -14,7 +14,7 @@ from django.urls import reverse
 from judging.analysis.audits.people.agreement import agreement_of
 from judging.models import Study
 from judging.portability.judgements.label_files import import_labels
-from runs.exports.run_bundles import bundles_of
+from runs.exports.services import bundles_of
 from runs.models import Run
 from tests.runs.factories import client_of, make_user
 
