@@ -9,7 +9,6 @@ from runs.exports import views as exports
 from runs.imports import views as imports
 from runs.interface import lists, saved_views
 from runs.interface.requests import view_at
-from runs.knowledge import job_views as learning
 from runs.knowledge.hints import pages as hints
 from runs.knowledge.web import views as knowledge
 from runs.launching import wall
@@ -124,7 +123,7 @@ urlpatterns = [
     view_at("knowledge/<int:pk>/summarise/", knowledge.knowledge_summarise),
     view_at("knowledge/entries/<int:pk>/", knowledge.knowledge_entry),
     view_at("knowledge/entries/<int:pk>/switch/", knowledge.knowledge_switch),
-    view_at("learning/<uuid:job_id>/", learning.learning_job),
-    view_at("learning/<uuid:job_id>/cancel/", learning.learning_cancel),
-    view_at("learning/<uuid:job_id>/resume/", learning.learning_resume),
+    view_at("learning/<uuid:job_id>/", knowledge.learning_job),
+    view_at("learning/<uuid:job_id>/cancel/", knowledge.learning_cancel),
+    view_at("learning/<uuid:job_id>/resume/", knowledge.learning_resume),
 ]

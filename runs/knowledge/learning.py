@@ -1,4 +1,4 @@
-"""Learning jobs: started, cancelled and resumed by people, carried out item by item."""
+"""Learning jobs: started, watched, cancelled and resumed by people, done item by item."""
 
 import logging
 from abc import ABC, abstractmethod
@@ -10,14 +10,20 @@ from uuid import UUID
 
 from celery import shared_task
 from django.conf import settings
+from django.contrib import messages
 from django.db import DatabaseError, transaction
+from django.http import HttpResponse
+from django.shortcuts import redirect
 from django.utils import timezone
+from django.utils.translation import gettext as _
 from pydantic import JsonValue
 
+from runs.interface.requests import AppRequest
 from runs.models import LearningItem, LearningJob, User
+from runs.queue.jobs import cost_in_words, progress_of
 from runs.queue.leases import sweep_work
 from runs.queue.paid_work import Worker, WorkRefusedError
-from runs.queue.paid_work_services import check_limits, limit_to_resume
+from runs.queue.paid_work_services import ResumeForm, check_limits, limit_to_resume, resume
 from runs.queue.sweeping import swept
 from runs.queue.workers import dispatch
 from webagent.llm.interface import LanguageModel, ModelFailure
@@ -211,10 +217,34 @@ def resume_learning(*, job: LearningJob, max_cost: Decimal | None = None) -> boo
     """
     limit = limit_to_resume(job, max_cost)
     with transaction.atomic():
-        resumed = LearningJob.objects.resume(job.pk, max_cost=limit)
-        if resumed:
+        is_queued = LearningJob.objects.resume(job.pk, max_cost=limit)
+        if is_queued:
             job.items.exclude(problem="").update(is_done=False, problem="", result={})
             through = job.items.filter(is_done=True).count()
             LearningJob.objects.filter(pk=job.pk).update(n_done=through, n_problems=0)
             transaction.on_commit(dispatch_learning)
-    return resumed
+    return is_queued
+
+
+def job_context(job: LearningJob) -> dict[str, Any]:
+    """How far a job is, what it takes, and the form of a new limit where it needs one."""
+    progress = progress_of(job)
+    return {
+        "job": job,
+        "progress": progress,
+        "cost": cost_in_words(job),
+        "resume_form": ResumeForm(work=job) if progress.needs_budget else None,
+    }
+
+
+def cancelled(request: AppRequest, job: LearningJob) -> HttpResponse:
+    """Ask the job to stop, and show its page again."""
+    if not cancel_learning(job=job):
+        messages.info(request, _("It had already ended."))
+    return redirect(job)
+
+
+def resumed(request: AppRequest, job: LearningJob) -> HttpResponse:
+    """Queue the stopped job again, where it stopped, and show its page again."""
+    resume(request, job, lambda limit: resume_learning(job=job, max_cost=limit))
+    return redirect(job)

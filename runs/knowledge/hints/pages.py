@@ -16,7 +16,7 @@ from django.views.decorators.vary import vary_on_headers
 from runs.interface.listing import labelled
 from runs.interface.requests import AppRequest, needs
 from runs.knowledge.hints.writing import HintParams, runs_of_job
-from runs.knowledge.job_views import cancelled, job_context, resumed
+from runs.knowledge.learning import cancelled, job_context, resumed
 from runs.models import Experiment, Hint, HintChoice, HintLevel, LearningJob, Run, Task, User
 from runs.models.runs.run import hides_something
 from runs.queue.jobs import cost_in_words, progress_of

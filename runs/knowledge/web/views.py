@@ -1,5 +1,6 @@
 """Web knowledge: sets, entries, extraction from runs, summaries, and the jobs that do both."""
 
+from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
@@ -12,9 +13,9 @@ from django.views.decorators.vary import vary_on_headers
 
 from runs.catalogue.agents.choices import usable_models
 from runs.interface.requests import AppRequest, needs, wants_partial
-from runs.knowledge.job_views import may_add, may_view
+from runs.knowledge.learning import cancelled, job_context, resumed
 from runs.knowledge.web.forms import SELECTION, EntryForm, ExtractForm, LearnForm
-from runs.knowledge.web.pages import knowledge_context, knowledge_list_context
+from runs.knowledge.web.pages import KINDS, knowledge_context, knowledge_list_context
 from runs.knowledge.web.services import (
     Estimate,
     LeakingEntryError,
@@ -26,11 +27,15 @@ from runs.knowledge.web.services import (
     switch_entry,
 )
 from runs.knowledge.web.sets import UnfitEntryError
-from runs.models import Experiment, KnowledgeEntry, KnowledgeSet, LearningJob, Run
+from runs.models import Experiment, KnowledgeEntry, KnowledgeSet, LearningJob, Run, User
 from runs.models.parsing import ids_of, read_number
 from runs.queue.paid_work import WorkRefusedError
 
+may_view = needs("runs.view_knowledgeset")
+may_add = needs("runs.view_knowledgeset", "runs.add_knowledgeset")
 may_change = needs("runs.view_knowledgeset", "runs.change_knowledgeset")
+
+PROBLEMS_SHOWN = 100
 
 
 @require_safe
@@ -201,3 +206,53 @@ def _summary_estimated(request: AppRequest, form: LearnForm, raw: KnowledgeSet) 
     except UnfitEntryError as error:
         context["problem"] = str(error)
     return render(request, "runs/knowledge/_knowledge_estimate.html", context)
+
+
+@require_safe
+@vary_on_headers("HX-Request")
+@may_view
+def learning_job(request: AppRequest, job_id: UUID) -> HttpResponse:
+    """One job, live: how far it is, what it costs, what came of it."""
+    job = _job(job_id)
+    made = KnowledgeSet.objects.filter(job=job).order_by()
+    raw = job.params.get("set") if job.kind == LearningJob.Kind.SUMMARISE else None
+    context = {
+        **job_context(job),
+        "sets": sorted(made, key=lambda each: each.place),
+        "raw": KnowledgeSet.objects.filter(pk=raw).first() if raw else None,
+        "problems": _problems(job, request.user),
+    }
+    return render(request, "runs/knowledge/learning_job.html", context)
+
+
+@require_POST
+@may_add
+def learning_cancel(request: AppRequest, job_id: UUID) -> HttpResponse:
+    """Ask a job to stop."""
+    return cancelled(request, _job(job_id))
+
+
+@require_POST
+@may_add
+def learning_resume(request: AppRequest, job_id: UUID) -> HttpResponse:
+    """Queue a stopped job again, where it stopped."""
+    return resumed(request, _job(job_id))
+
+
+def _problems(job: LearningJob, user: User) -> list[dict[str, Any]]:
+    """Those about runs that the person judges are left out."""
+    items = list(job.items.exclude(problem="")[:PROBLEMS_SHOWN])
+    if job.kind != LearningJob.Kind.EXTRACT:
+        return [{"problem": item.problem} for item in items]
+    shown = Run.objects.visible_to(user).not_blind().select_related("task")
+    runs = {run.pk: run for run in shown.filter(pk__in=[UUID(item.key) for item in items])}
+    return [
+        {"problem": item.problem, "run": runs[UUID(item.key)]}
+        for item in items
+        if UUID(item.key) in runs
+    ]
+
+
+def _job(job_id: UUID) -> LearningJob:
+    jobs = LearningJob.objects.filter(kind__in=KINDS).select_related("created_by")
+    return get_object_or_404(jobs, pk=job_id)
