@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
-from runs.catalogue.tasks import files
+from runs.catalogue.management.commands import import_tasks
 from runs.catalogue.tasks.rows import note_split, task_record
 from runs.models import Task, TaskSet
 from tests.runs.factories import make_run, make_task
@@ -174,7 +174,7 @@ def test_a_bad_task_after_good_ones_leaves_nothing(tmp_path):
 
 
 def test_a_file_beyond_the_limit_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(files, "LARGEST_FILE", 50)
+    monkeypatch.setattr(import_tasks, "LARGEST_FILE", 50)
     with pytest.raises(CommandError, match="larger than 50 bytes"):
         run_import(tmp_path, [raw(1)])
 
