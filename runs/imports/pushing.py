@@ -18,7 +18,7 @@ from runs.catalogue.tasks.rows import store_task, task_record
 from runs.imports.bounds import import_bounds
 from runs.imports.session import experiment_named
 from runs.models import Attachment, Run, RunStatus, Step, Task, User
-from runs.models.workers import from_now
+from runs.models.runs.queue import from_now
 from runs.queue.sweeping import announce, ending_columns, steps_so_far
 from runs.storage.blobs import BlobBatch
 from runs.storage.records import attachment_rows, run_columns, step_row

@@ -17,6 +17,7 @@ from runs.models.learning import (
 from runs.models.leased_work import LeasedWork, PaidWork
 from runs.models.people import ApiAnswer, ApiToken, Scope, User
 from runs.models.policies import RetryPolicy
+from runs.models.runs.queue import WorkerBeat
 from runs.models.runs.run import Run
 from runs.models.runs.turns import RunStatus
 from runs.models.steps import (
@@ -30,4 +31,3 @@ from runs.models.steps import (
     Step,
 )
 from runs.models.tasks import Milestone, Task, TaskRevision, TaskSet
-from runs.models.workers import WorkerBeat

@@ -17,7 +17,7 @@ from django.db.models.functions import Coalesce, Now
 from django.utils.translation import gettext_lazy as _
 
 from runs.models.people import User
-from runs.models.workers import from_now
+from runs.models.runs.queue import from_now
 
 Row = TypeVar("Row", bound=models.Model, covariant=True)
 

@@ -24,7 +24,7 @@ from runs.catalogue.tasks.rows import task_record
 from runs.models import Experiment, ExperimentState, Run, RunStatus, User
 from runs.models.hooks import announce_ends
 from runs.models.policies import body_of
-from runs.models.workers import from_now
+from runs.models.runs.queue import from_now
 from runs.queue.workers import ask_for
 from runs.storage.records import run_columns
 from webagent.agents.running import SOURCE_FORMAT

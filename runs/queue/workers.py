@@ -18,7 +18,7 @@ from kombu.exceptions import OperationalError
 
 from runs.models import LeasedWork, Run, WorkerBeat
 from runs.models.leased_work import DEFAULT, MOST_TOLD_AGAIN
-from runs.models.workers import from_now
+from runs.models.runs.queue import from_now
 from webagent.environment.registry import prepare_browser
 
 logger = logging.getLogger(__name__)

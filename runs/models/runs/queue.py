@@ -3,22 +3,48 @@
 Every verb is one UPDATE whose condition is the state it needs, so that of two callers exactly
 one wins on SQLite and PostgreSQL alike. Leases are measured by the database's clock alone.
 A worker's verbs carry the fencing token of its claim and change nothing once it is stale.
+Beside the queue: its workers' signs of life.
 """
 
+from datetime import timedelta
 from typing import Any, Self
 from uuid import UUID
 
-from django.db import transaction
-from django.db.models import Exists, F, OuterRef, Q
+from django.db import models, transaction
+from django.db.models import DateTimeField, Exists, ExpressionWrapper, F, OuterRef, Q, Value
+from django.db.models.expressions import Combinable
 from django.db.models.functions import Coalesce, Now
 from django.utils import timezone
 
 from runs.models.experiments import Experiment, ExperimentState
 from runs.models.runs.turns import DueQuerySet, First, RunRow, RunStatus, firsts_in_turn
-from runs.models.workers import from_now
 
 TRIES = 50
 """Give up after another worker was quicker so many times; each time a run was started."""
+
+
+class WorkerBeat(models.Model):
+    """One worker, the queues it serves, and when it last said that it is well."""
+
+    name = models.CharField(max_length=200, primary_key=True)
+    queues = models.JSONField(default=list)
+    slots = models.PositiveSmallIntegerField(default=1)
+    """How many tasks it does at a time."""
+    busy = models.PositiveSmallIntegerField(default=0, db_default=0)
+    """How many it did then."""
+    room_since = models.DateTimeField(null=True)
+    """Since when it could have done another one; None where that is not known, or it could not."""
+    at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def from_now(seconds: float) -> Combinable:
+    """The database's time in so many seconds (negative: ago)."""
+    return ExpressionWrapper(
+        Now() + Value(timedelta(seconds=seconds)), output_field=DateTimeField()
+    )
 
 
 class QueueQuerySet(DueQuerySet[RunRow]):

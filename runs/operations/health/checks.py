@@ -28,8 +28,8 @@ from django.db.models.functions import Coalesce, Greatest
 from django.utils import timezone
 
 from runs.models import Run
+from runs.models.runs.queue import from_now
 from runs.models.runs.turns import firsts_in_turn
-from runs.models.workers import from_now
 from runs.queue.jobs import kinds_of_work
 from runs.queue.workers import BROWSER, SWEEP, queues_without_room, unserved_queues
 from runs.storage.file_storage import UNFINISHED

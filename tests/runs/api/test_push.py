@@ -11,7 +11,7 @@ from django.utils import timezone
 from runs.exports.services import bundle_of
 from runs.models import Blob, Experiment, Run, Scope, Step
 from runs.models.hooks import runs_ended
-from runs.models.workers import from_now
+from runs.models.runs.queue import from_now
 from runs.operations.integrity import all_invariants
 from runs.queue.sweeping import sweep_runs
 from runs.storage.blobs import BlobBatch, read_blob

@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 
 from runs.models import Run, Step
-from runs.models.workers import from_now
+from runs.models.runs.queue import from_now
 from runs.queue.sweeping import sweep_runs
 from tests.judging.studies.test_concurrency import at_once
 from tests.runs.api.pushing import Pusher, step
