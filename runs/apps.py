@@ -27,9 +27,8 @@ class RunsConfig(AppConfig):
         import_module("runs.operations.write_turns")
         use_models_file(lambda: settings.ENV.MODELS_FILE)
         # Models are loaded only now.
-        from runs.models.goal_texts import install_goal_texts
-        from runs.models.immutability import install_guards, remove_guards
         from runs.models.policies import add_ready_policies
+        from runs.models.triggers import install_goal_texts, install_guards, remove_guards
 
         pre_migrate.connect(remove_guards, sender=self)
         post_migrate.connect(install_guards, sender=self)

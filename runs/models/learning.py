@@ -127,7 +127,7 @@ class HintRelatedness(models.TextChoices):
 
 
 class Hint(models.Model):
-    """A text for agents, written from one successful run. It never changes: see `immutability`.
+    """A text for agents, written from one successful run. It never changes: see `triggers`.
 
     That there is one tells that its source succeeded, so it is as hidden as that run's outcome.
     """

@@ -49,7 +49,7 @@ class RetryPolicyQuerySet(models.QuerySet["RetryPolicy"]):
 class RetryPolicy(models.Model):
     """What is done about runs that break, get stuck or fail; one version of it.
 
-    A row never changes: the database refuses it, see `runs.models.immutability`. An edit is the
+    A row never changes: the database refuses it, see `runs.models.triggers`. An edit is the
     next version. `body` is a `webagent.recovery.retry_policy.PolicyBody`.
     """
 

@@ -12,10 +12,9 @@ from django.db.models.functions import Coalesce
 
 from runs.models import Blob, ImportJob, LearningItem, LearningJob, LeasedWork, Run, RunStatus, Step
 from runs.models.extension import extension
-from runs.models.goal_texts import ALL_GOALS, missing_triggers
-from runs.models.immutability import missing_guards
 from runs.models.invariants import Invariant, Violation, number_of
 from runs.models.leased_work import WorkState as State
+from runs.models.triggers import ALL_GOALS, missing_goal_triggers, missing_guards
 from runs.operations.blob_checks import BlobReport, check_content, check_files, check_references
 from runs.queue.jobs import kinds_of_work
 from webagent.trajectory.formats.pushed.runs import PUSH_FORMAT
@@ -232,7 +231,7 @@ def missing_constraints() -> Iterator[Violation]:
                     yield Violation(model._meta.label, column, "the database lets it repeat")
     for name in missing_guards():
         yield Violation("database", name, "the trigger that guards what never changes is gone")
-    for name in missing_triggers():
+    for name in missing_goal_triggers():
         yield Violation("database", name, "the trigger that keeps goals for searching is gone")
 
 

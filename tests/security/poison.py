@@ -11,7 +11,7 @@ from django.db import connection, models
 
 from judging.models import Replication
 from judging.replication.study_file import read_study_file
-from runs.models.immutability import remove_guards
+from runs.models.triggers import remove_guards
 from tests.security.payloads import PAYLOADS
 
 NOT_WORDS = {

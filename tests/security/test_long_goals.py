@@ -7,7 +7,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from runs.models import Run, RunStatus, Task, User
-from runs.models.immutability import remove_guards
+from runs.models.triggers import remove_guards
 from tests.judging.studies.blind_world import World
 from tests.runs.api.asking import Caller
 from tests.runs.factories import client_of, make_run, make_task, make_user

@@ -22,12 +22,11 @@ from django.db.models import (
     Value,
     When,
 )
-from django.db.models.expressions import Combinable
+from django.db.models.expressions import Combinable, RawSQL
 from django.db.models.functions import Coalesce
 from django.db.models.lookups import Lookup
 from django.db.models.sql.compiler import SQLCompiler
 
-from runs.models.goal_texts import starts_of_goals_with
 from runs.models.parsing import ids_beginning
 from runs.models.runs.queue import QueueQuerySet
 from runs.models.runs.turns import RunRow, RunStatus
@@ -53,6 +52,13 @@ def _tasks_called(words: str) -> list[int]:
         return []
     named = Task.objects.filter(external_id=words).order_by()
     return list(named.values_list("pk", flat=True))
+
+
+def _starts_of_goals_with(words: str) -> RawSQL:
+    """How goals, as `triggers` keep them, begin that hold the words; compared as by `icontains`."""
+    like = f"%{connection.ops.prep_for_like_query(words)}%"
+    statement = "SELECT SUBSTR(text, 1, 80) FROM runs_goaltext WHERE text LIKE %s ESCAPE '\\'"
+    return RawSQL(statement, (like,))  # noqa: S611 (the words are a parameter)
 
 
 def _hidden_where(
@@ -191,7 +197,7 @@ class RunQuerySet(QueueQuerySet[RunRow]):
         found, holds = self, Q(goal__icontains=words)
         if connection.vendor == "sqlite":
             found = self.alias(start=GoalStart("goal"))
-            holds &= Q(start__in=starts_of_goals_with(words))
+            holds &= Q(start__in=_starts_of_goals_with(words))
         if ids := ids_beginning(words, least=ID_DIGITS):
             holds |= Q(pk__range=ids)
         if tasks := _tasks_called(words):
@@ -223,9 +229,8 @@ class RunQuerySet(QueueQuerySet[RunRow]):
 def _flag(condition: Q | None) -> Combinable:
     if not condition:
         return Value(condition is not None, output_field=BooleanField())
-    return Case(
-        When(condition, then=Value(True)), default=Value(False), output_field=models.BooleanField()
-    )
+    holds = When(condition, then=Value(True))
+    return Case(holds, default=Value(False), output_field=BooleanField())
 
 
 @models.Field.register_lookup

@@ -19,7 +19,7 @@ class Run(models.Model):
     """One execution. `status` is the queue's state, `outcome` the task's; judgements are elsewhere.
 
     A row whose status is an ended one never changes again: the database refuses it, see
-    `runs.models.immutability`. A retry after an infrastructure
+    `runs.models.triggers`. A retry after an infrastructure
     error is a new row that points back with `retry_of`, and so is a rerun with `rerun_of`.
     """
 

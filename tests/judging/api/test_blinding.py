@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from judging.api.urls import urlpatterns
 from runs.models import Run, User
-from runs.models.immutability import remove_guards
+from runs.models.triggers import remove_guards
 from tests.judging.studies.blind_world import World, make_world, turn_round
 from tests.judging.studies.crawling import Answer, answer_to, changed
 from tests.judging.studies.test_blinding_urls import HIDDEN, words_in

@@ -17,7 +17,7 @@ from django_htmx.middleware import HtmxDetails
 
 from judging.models import Assignment, Label
 from runs.models import User
-from runs.models.immutability import remove_guards
+from runs.models.triggers import remove_guards
 from tests.judging.studies.blind_world import (
     AUTHORS,
     LABELS,

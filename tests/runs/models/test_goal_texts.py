@@ -9,8 +9,13 @@ from hypothesis import strategies as st
 
 from judging.desk.palette import found
 from runs.models import Run
-from runs.models.goal_texts import ALL_GOALS, install_goal_texts, missing_triggers
-from runs.models.immutability import install_guards, remove_guards
+from runs.models.triggers import (
+    ALL_GOALS,
+    install_goal_texts,
+    install_guards,
+    missing_goal_triggers,
+    remove_guards,
+)
 from tests.runs.factories import make_agent, make_run, make_task, make_user
 
 pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only("PostgreSQL has an index of words")]
@@ -89,10 +94,10 @@ def test_what_was_lost_is_told_and_made_anew() -> None:
         for name in ("added", "changed"):
             cursor.execute(f"DROP TRIGGER runs_goaltext_{name}")
     make_runs("meanwhile")
-    assert missing_triggers() == ["runs_goaltext_added", "runs_goaltext_changed"]
+    assert missing_goal_triggers() == ["runs_goaltext_added", "runs_goaltext_changed"]
     assert not Run.objects.with_words("meanwhile")
     install_goal_texts()
-    assert missing_triggers() == []
+    assert missing_goal_triggers() == []
     assert len(Run.objects.with_words("meanwhile")) == 1
     make_runs("after")
     assert kept() == ["after", "before", "meanwhile"]
@@ -109,7 +114,7 @@ def test_a_table_rebuilt_by_a_migration_and_vacuum_lose_no_goal() -> None:
         changed.null = True
         for old, new in ((field, changed), (changed, field)):
             editor.alter_field(Run, old, new)
-    assert len(missing_triggers()) == 3, "the table was not rebuilt"
+    assert len(missing_goal_triggers()) == 3, "the table was not rebuilt"
     make_runs("before the end of migrate")
     install_goal_texts()
     install_guards()
@@ -118,7 +123,7 @@ def test_a_table_rebuilt_by_a_migration_and_vacuum_lose_no_goal() -> None:
     for words in ("kept too", "before the end"):
         assert goals_of(Run.objects.with_words(words)) == in_all(words)
         assert in_all(words)
-    assert missing_triggers() == []
+    assert missing_goal_triggers() == []
 
 
 def test_the_palette_shows_the_newest_with_the_words() -> None:

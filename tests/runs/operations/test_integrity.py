@@ -10,7 +10,7 @@ from django.db import connection
 from django.utils import timezone
 
 from runs.models import ImportJob, LearningItem, LearningJob, LeasedWork, Run, Step
-from runs.models.immutability import remove_guards
+from runs.models.triggers import remove_guards
 from runs.operations.integrity import violations
 from runs.storage.blobs import storage_name
 from tests.runs.factories import make_run, make_user

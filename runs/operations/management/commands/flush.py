@@ -4,7 +4,7 @@ from typing import Any
 
 from django.core.management.commands import flush
 
-from runs.models.immutability import install_guards, remove_guards
+from runs.models.triggers import install_guards, remove_guards
 
 
 class Command(flush.Command):

@@ -40,7 +40,7 @@ from judging.studies.labels.assignment import NotAssignableError, lease_length, 
 from judging.studies.labels.services import LabelRefusedError, submit_label
 from judging.studies.services import MemberError, close_study, remove_member, set_member
 from runs.models import Run, User
-from runs.models.immutability import remove_guards
+from runs.models.triggers import remove_guards
 from tests.judging.factories import make_study, make_submission, next_assignment
 from tests.judging.studies.blind_world import hidden_run
 from tests.judging.studies.label_states.comparing import ALL, OF_JUDGING, Reader, differing_pages

@@ -1,20 +1,25 @@
-"""Finished runs, policies and hints never change, and entries never go: the database refuses it.
+"""Triggers of the database: they keep what never changes, and on SQLite the goals of runs.
 
-It does so on SQLite and PostgreSQL. One change is permitted, once: a stub becomes whole
-(`runs.imports.rows`).
+Guards refuse changes of finished runs, policies and hints, and that entries go, on SQLite and
+PostgreSQL. One change is permitted, once: a stub becomes whole (`runs.imports.rows`).
 
-The triggers are made anew after every `migrate`, because SQLite forgets them whenever a
-migration rebuilds a table, and because they name the columns of the models as they are now.
-While migrations run there are none, so that a migration may correct data.
+They are made anew after every `migrate`, because SQLite forgets them whenever a migration
+rebuilds a table, and because they name the columns of the models as they are now. While
+migrations run there are none, so that a migration may correct data.
 
 On SQLite `REPLACE` deletes rows, and asks triggers only where a connection has them asked
 (`recursive_triggers`), as ours do; entries refuse it on any connection.
+
+There others keep every different goal of runs once, whoever writes, so that words are looked for
+in few texts. Runs of one task share their goal: 100,000 runs have about a thousand, and runs are
+found by theirs through an index. PostgreSQL has an index of words instead.
 """
 
 from dataclasses import dataclass
 from typing import Any
 
-from django.db import connections, models
+from django.db import connections, models, transaction
+from django.db.models.expressions import RawSQL
 
 from runs.models import (
     AuditEntry,
@@ -114,7 +119,13 @@ def remove_guards(using: str = "default", **_: Any) -> None:
 
 
 def missing_guards(using: str = "default") -> list[str]:
-    """Names of the triggers that should be there and are not."""
+    """Names of the guards that should be there and are not."""
+    guards = _guards(connections[using].vendor)
+    return sorted({guard.name for guard in guards} - _triggers(using))
+
+
+def _triggers(using: str) -> set[str]:
+    """The names of those that the database has."""
     connection = connections[using]
     names = {
         "sqlite": "SELECT name FROM sqlite_master WHERE type = 'trigger'",
@@ -122,8 +133,7 @@ def missing_guards(using: str = "default") -> list[str]:
     }
     with connection.cursor() as cursor:
         cursor.execute(names[connection.vendor])
-        found = {name for (name,) in cursor.fetchall()}
-    return sorted({guard.name for guard in _guards(connection.vendor)} - found)
+        return {name for (name,) in cursor.fetchall()}
 
 
 def _guards(vendor: str) -> list[Guard]:
@@ -197,3 +207,43 @@ def _for_postgresql(guard: Guard) -> list[str]:
         f"CREATE TRIGGER {guard.name} BEFORE {guard.event} ON {guard.table}"
         f" FOR EACH {each} EXECUTE FUNCTION {guard.name}()",
     ]
+
+
+# The first characters, as the index `run_by_goal` has them.
+_GONE_GOAL = """DELETE FROM runs_goaltext WHERE text = OLD.goal AND NOT EXISTS (
+    SELECT 1 FROM runs_run WHERE SUBSTR("goal", 1, 80) = SUBSTR(OLD.goal, 1, 80)
+    AND goal = OLD.goal);"""
+_NEW_GOAL = """INSERT INTO runs_goaltext SELECT NEW.goal
+    WHERE NOT EXISTS (SELECT 1 FROM runs_goaltext WHERE text = NEW.goal);"""
+_GOAL_TRIGGERS = {
+    "runs_goaltext_added": f"AFTER INSERT ON runs_run BEGIN {_NEW_GOAL} END",
+    "runs_goaltext_removed": f"AFTER DELETE ON runs_run BEGIN {_GONE_GOAL} END",
+    "runs_goaltext_changed": "AFTER UPDATE OF goal ON runs_run"
+    f" WHEN OLD.goal IS NOT NEW.goal BEGIN {_NEW_GOAL} {_GONE_GOAL} END",
+}
+ALL_GOALS = RawSQL("SELECT text FROM runs_goaltext", ())
+"""Every different goal, on SQLite."""
+
+
+def install_goal_texts(using: str = "default", **_: Any) -> None:
+    """Make what is missing: after the first `migrate`, or one that rebuilt the table of runs."""
+    database = connections[using]
+    if not missing_goal_triggers(using) or "runs_run" not in database.introspection.table_names():
+        return
+    with transaction.atomic(using), database.cursor() as cursor:
+        cursor.execute(
+            "CREATE TABLE IF NOT EXISTS runs_goaltext (text TEXT PRIMARY KEY) WITHOUT ROWID"
+        )
+        cursor.execute(
+            "INSERT INTO runs_goaltext SELECT DISTINCT goal FROM runs_run"
+            " WHERE goal NOT IN (SELECT text FROM runs_goaltext)"
+        )
+        for name, trigger in _GOAL_TRIGGERS.items():
+            cursor.execute(f"CREATE TRIGGER IF NOT EXISTS {name} {trigger}")
+
+
+def missing_goal_triggers(using: str = "default") -> list[str]:
+    """The same of the triggers that keep goals."""
+    if connections[using].vendor != "sqlite":
+        return []
+    return sorted(_GOAL_TRIGGERS.keys() - _triggers(using))
