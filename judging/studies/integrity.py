@@ -26,7 +26,7 @@ from judging.models.evaluations import SETTLED
 from judging.studies.disputes.services import CLEAR
 from judging.studies.imported import IMPORTED
 from runs.models import LeasedWork
-from runs.models.invariants import Invariant, number_of
+from runs.models.extension import Invariant, number_of
 
 Status, State = StudyItem.Status, Assignment.State
 Verdict, Origin = Evaluation.Verdict, ReferenceVerdict.Origin

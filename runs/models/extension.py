@@ -1,22 +1,23 @@
 """What the app above adds to runs: one object, registered when the site starts.
 
 Runs know nothing of studies, labels and evaluators. Whatever they need of them, from who is blinded
-to a run to the verdicts in an export, they ask of this object.
+to a run to the verdicts in an export, they ask of this object. How it states what holds of its rows
+is how they state it of theirs (`Invariant`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 from uuid import UUID
 
-from django.db.models import Q, QuerySet
+from django.db.models import Count, IntegerField, OuterRef, Q, QuerySet, Subquery
+from django.db.models.functions import Coalesce
 from django.utils.functional import Promise
 
 from runs.models.hooks import above, registered
-from runs.models.invariants import Invariant
 from runs.models.visibility import RunPolicy
 from webagent.trajectory.bundles import Problem, RunBundle
 from webagent.trajectory.verdict_records import AdjudicationRecord, EvaluationRecord, LabelRecord
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 
     from runs.models import Run, User
     from runs.models.runs.queries import RunQuerySet
+
+ROWS_AT_ONCE = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,6 +142,52 @@ class Reason:
 
     words: str | Promise
     holds: Q
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """One row that is not as it must be."""
+
+    model: str
+    key: str
+    why: str
+
+    def __str__(self) -> str:
+        return f"{self.model} {self.key}: {self.why}"
+
+
+@dataclass(frozen=True, slots=True)
+class Invariant:
+    """Something that holds of every row of a model.
+
+    Attributes:
+        broken: the rows of which it does not hold, found by one statement, so that work which
+            goes on meanwhile is seen before or after a change and never in the middle of it.
+        why: what is wrong with such a row; `{name}` stands for a column of `told`.
+        told: columns and annotations that `why` names.
+    """
+
+    broken: Callable[[], QuerySet[Any]]
+    why: str
+    told: tuple[str, ...] = ()
+
+    def violations(self) -> Iterator[Violation]:
+        """Every row that breaks it, in constant memory."""
+        rows = self.broken().order_by()
+        label = rows.model._meta.label
+        for row in rows.values("pk", *self.told).iterator(chunk_size=ROWS_AT_ONCE):
+            yield Violation(label, str(row["pk"]), self.why.format(**row))
+
+
+def number_of(rows: QuerySet[Any], by: str, counted: str = "pk") -> Coalesce:
+    """How many of the rows refer by `by` to the row that is asked about.
+
+    Args:
+        counted: a column; only where it is filled does a row count.
+    """
+    grouped = rows.order_by().filter(**{by: OuterRef("pk")}).values(by)
+    counts = grouped.annotate(n_referring=Count(counted)).values("n_referring")
+    return Coalesce(Subquery(counts, output_field=IntegerField()), 0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

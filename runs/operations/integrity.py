@@ -11,8 +11,7 @@ from django.db.models import F, Q
 from django.db.models.functions import Coalesce
 
 from runs.models import Blob, ImportJob, LearningItem, LearningJob, LeasedWork, Run, RunStatus, Step
-from runs.models.extension import extension
-from runs.models.invariants import Invariant, Violation, number_of
+from runs.models.extension import Invariant, Violation, extension, number_of
 from runs.models.leased_work import WorkState as State
 from runs.models.triggers import ALL_GOALS, missing_goal_triggers, missing_guards
 from runs.operations.blob_checks import BlobReport, check_content, check_files, check_references

@@ -9,7 +9,7 @@ from django.core.exceptions import EmptyResultSet
 from django.db import connection
 from django.db.models import Model
 
-from runs.models.invariants import Invariant, Violation
+from runs.models.extension import Invariant, Violation
 from runs.operations.integrity import all_invariants, violations
 
 
