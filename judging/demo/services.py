@@ -51,7 +51,7 @@ from judging.studies.protocols import DEFAULT_CAUSES
 from judging.studies.services import Protocol, create_study, set_member
 from runs.catalogue.milestones.definitions import MilestoneFileError, read_file
 from runs.catalogue.milestones.services import UnknownTasksError, import_milestones
-from runs.catalogue.patches.changes import PatchFileError, read_patch
+from runs.catalogue.patches.files import PatchFileError, read_patch
 from runs.catalogue.patches.services import TaskPatchError, apply_patch
 from runs.imports.bounds import import_bounds
 from runs.imports.storing import ImportedRun, import_runs

@@ -16,7 +16,7 @@ from random import Random
 from judging.portability.judgements.rows import read_rows
 from runs.catalogue.management.commands.import_tasks import TaskFileError, read_task_file
 from runs.catalogue.milestones.definitions import MilestoneFileError, read_file
-from runs.catalogue.patches.changes import PatchFileError, parse_patch
+from runs.catalogue.patches.files import PatchFileError, parse_patch
 from tests.fuzz.damage import damaged
 from tests.webagent.trajectory.demonstrations import written_out
 from tests.webagent.trajectory.samples import run_bundle

@@ -10,7 +10,7 @@ from judging.evaluators import failure_detection
 from judging.evaluators.matching.task_data import ambiguity
 from judging.portability.judgements import rows
 from runs.catalogue.milestones import definitions
-from runs.catalogue.patches import changes as reading
+from runs.catalogue.patches import files as patch_files
 from runs.viewer import comparison
 from webagent.knowledge import relevance
 from webagent.knowledge.entries import Relatedness
@@ -106,7 +106,7 @@ def _tasks(n: int) -> Callable[[], object]:
 
 def _patch(n: int) -> Callable[[], object]:
     content = json.dumps({"entries": [{"task": str(i), "changes": []} for i in range(n)]}).encode()
-    return _refused(lambda: reading.parse_patch(content, "a"), reading.PatchFileError)
+    return _refused(lambda: patch_files.parse_patch(content, "a"), patch_files.PatchFileError)
 
 
 def _pickle(value: Callable[[int], object]) -> Make:
@@ -190,7 +190,7 @@ WORKS: dict[str, tuple[Callable[..., object], Make]] = {
     "lines of one cell": (rows.read_rows, _rows(lambda n: 'run_id\n"' + "\n" * n + '"\n')),
     "JSON lines": (rows.read_rows, _rows(lambda n: '{"run_id": "a"}\n' * n)),
     "milestones": (definitions.read_file, _tasks),
-    "patch": (reading.parse_patch, _patch),
+    "patch": (patch_files.parse_patch, _patch),
     "pickled list": (inert_pickle.load, _pickle(lambda n: [[i] for i in range(n)])),
     "pickled bytes": (inert_pickle.load, _pickle(lambda n: bytearray(n))),
     "stream of chat": (openai_chat.read_stream, _stream(openai_chat.read_stream, _DELTA)),

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from django.db import transaction
-from pydantic import BaseModel, ConfigDict, StrictStr, TypeAdapter, ValidationError
+from pydantic import TypeAdapter
 
 from runs.accounts.audit_log import record_entry
 from runs.catalogue.milestones.services import inherit_milestones
@@ -14,12 +14,12 @@ from runs.catalogue.patches.changes import (
     Change,
     ChangeError,
     Content,
-    PatchEntry,
-    TaskPatch,
     apply_changes,
+    checked_content,
     content_bytes,
     take_back_changes,
 )
+from runs.catalogue.patches.files import SHOWN_PROBLEMS, PatchEntry, TaskPatch
 from runs.catalogue.tasks.rows import evaluation_kind, task_content, task_record
 from runs.models import Task, TaskRevision, TaskSet
 from runs.models.audit_log import PATCH_TAKEN_BACK, TASKS_PATCHED
@@ -27,10 +27,8 @@ from runs.models.tasks import task_key
 from webagent.trajectory.canonical import plain_json
 from webagent.trajectory.records import TaskSetRecord, TextPart
 from webagent.trajectory.texts import bounded_name
-from webagent.trajectory.values import first_field_error
 
 BATCH = 500
-SHOWN_PROBLEMS = 20
 
 _CHANGES: TypeAdapter[list[Change]] = TypeAdapter(list[Change])
 
@@ -50,19 +48,6 @@ class PatchReport:
     left_out: list[str] = field(default_factory=list)
     """Tasks of the patch that the set does not hold."""
     is_new: bool = True
-
-
-class _Content(BaseModel):
-    """What a task may hold: the types of its columns."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    goal: StrictStr
-    sites: list[StrictStr]
-    start_urls: list[StrictStr]
-    spec: Any
-    reference: Any
-    infeasible_reason: StrictStr
 
 
 @transaction.atomic
@@ -190,7 +175,7 @@ def _next_version(original: Task, task_set: TaskSet, entry: PatchEntry | None) -
     """The task as it is in the next version, not stored yet. Raises ChangeError."""
     content = task_content(original)
     if entry is not None:
-        content = _checked(apply_changes(content, entry.changes))
+        content = checked_content(apply_changes(content, entry.changes))
     sites: list[str] = content["sites"]
     keeps_site = original.site in sites or not sites
     return Task(
@@ -232,17 +217,6 @@ def _record(original: Task, task_set: TaskSet, content: Content) -> dict[str, An
         }
     )
     return plain_json(changed)
-
-
-def _checked(content: Content) -> Content:
-    """The content, if it is still one that a task can have."""
-    try:
-        _Content.model_validate(content)
-    except ValidationError as error:
-        field, reason = first_field_error(error)
-        place = field.replace(".", "/")
-        raise ChangeError(f"/{place}: would no longer fit: {reason}") from error
-    return content
 
 
 def _revision(task: Task, entry: PatchEntry) -> TaskRevision:

@@ -10,8 +10,7 @@ from django.core.management import call_command
 from judging.evaluators.matchers import PLACEHOLDER, MatcherEvaluator
 from judging.evaluators.matching.pipeline import build_matcher
 from judging.models import Evaluation
-from runs.catalogue.patches.changes import read_patch
-from runs.catalogue.patches.files import patch_path
+from runs.catalogue.patches.files import patch_path, read_patch
 from runs.models import Task
 from tests.runs.factories import make_run
 from tests.webarena_tasks import webarena_tasks

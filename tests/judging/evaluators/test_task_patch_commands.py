@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
-from runs.catalogue.patches.changes import read_patch
-from runs.catalogue.patches.files import SHIPPED, patch_path, patch_text
+from runs.catalogue.patches.files import SHIPPED, patch_path, patch_text, read_patch
 from runs.models import Task, TaskRevision
 from tests.runs.factories import make_task
 from tests.webarena_tasks import TASK_FILE

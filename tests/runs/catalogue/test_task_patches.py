@@ -15,15 +15,12 @@ from pydantic import TypeAdapter
 from runs.catalogue.patches.changes import (
     Change,
     ChangeError,
-    PatchFileError,
-    TaskPatch,
     apply_changes,
     content_bytes,
-    parse_patch,
-    read_patch,
     take_back_changes,
     text_guard,
 )
+from runs.catalogue.patches.files import PatchFileError, TaskPatch, parse_patch, read_patch
 from runs.catalogue.patches.services import TaskPatchError, apply_patch, take_back_patch
 from runs.catalogue.tasks.rows import task_content, task_record
 from runs.models import Task, TaskRevision, TaskSet

@@ -7,9 +7,9 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from judging.evaluators.matching.task_data.auditing import EntryAudit, audit_entry
-from runs.catalogue.patches.changes import ChangeError, PatchFileError, TaskPatch, apply_changes
-from runs.catalogue.patches.changes import read_patch as read
-from runs.catalogue.patches.files import patch_path
+from runs.catalogue.patches.changes import ChangeError, apply_changes
+from runs.catalogue.patches.files import PatchFileError, TaskPatch, patch_path
+from runs.catalogue.patches.files import read_patch as read
 from runs.catalogue.tasks.rows import task_content
 from runs.models import TaskSet
 from runs.models.tasks import task_key

@@ -13,8 +13,8 @@ from judging.evaluators.matching.task_data.ambiguity import (
     find_ambiguities,
     sentence,
 )
-from runs.catalogue.patches.changes import Append, PatchEntry, PatchHead, TaskPatch, text_guard
-from runs.catalogue.patches.files import patch_text
+from runs.catalogue.patches.changes import Append, text_guard
+from runs.catalogue.patches.files import PatchEntry, PatchHead, TaskPatch, patch_text
 from runs.models import Task, TaskRevision, TaskSet
 
 

@@ -4,8 +4,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from runs.catalogue.patches.changes import PatchFileError, read_patch
-from runs.catalogue.patches.files import patch_path
+from runs.catalogue.patches.files import PatchFileError, patch_path, read_patch
 from runs.catalogue.patches.services import (
     PatchReport,
     TaskPatchError,
