@@ -18,7 +18,7 @@ from django.db.models import QuerySet
 
 from runs.catalogue.milestones.services import milestone_records
 from runs.catalogue.tasks.rows import task_record
-from runs.knowledge.hints.writing import hint_records
+from runs.knowledge.hints.of_runs import hint_records
 from runs.models import Run, RunStatus, Task, User
 from runs.models.extension import Verdicts, extension
 from runs.models.runs.queries import RunQuerySet

@@ -16,7 +16,7 @@ from runs.catalogue.milestones.services import store_milestones
 from runs.catalogue.tasks.rows import differs, forget_named_only
 from runs.exports.services import TASK_KEY, bundle_of
 from runs.imports.session import ImportSession
-from runs.knowledge.hints.writing import store_hints
+from runs.knowledge.hints.of_runs import store_hints
 from runs.models import Attachment, Event, Run, RunSpace, RunStatus, Step
 from runs.models.audit_log import RUN_COMPLETED
 from runs.models.extension import extension

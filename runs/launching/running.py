@@ -17,7 +17,7 @@ from runs.catalogue.agents.runnable import (
     task_name,
 )
 from runs.catalogue.tasks.rows import task_record
-from runs.knowledge.hints.lookup import advised_agent, choice_for, hint_record
+from runs.knowledge.hints.of_runs import advised_agent, choice_for, hint_record
 from runs.launching.experiments.starting import put_off_until_ready, refuse_beyond_budget
 from runs.launching.sites import sites_now
 from runs.models import Attachment, Event, HintChoice, Run, RunStatus

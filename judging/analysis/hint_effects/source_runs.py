@@ -15,7 +15,7 @@ from judging.analysis.experiments.sources import (
     choices_up_to_a_bound,
     with_said,
 )
-from runs.knowledge.hints.lookup import source_run
+from runs.knowledge.hints.writing import source_run
 from runs.models import AgentConfiguration, Experiment, Run, Task, User
 from runs.models.tasks import task_key
 from webagent.knowledge.entries import Level

@@ -17,7 +17,7 @@ from judging.portability.study_bundles.kinds import (
 from judging.portability.study_bundles.records import RunRef
 from judging.portability.study_bundles.storing import BundleStore, find_task, insert
 from judging.portability.study_bundles.tasks import OF_TASK
-from runs.knowledge.hints.writing import IMPORTED
+from runs.knowledge.hints.of_runs import IMPORTED
 from runs.knowledge.web.sets import NewEntry, fill
 from runs.models import (
     Hint,

@@ -1,27 +1,25 @@
-"""Hints written by learning jobs, and as runs carry them to another installation."""
+"""Hints written by learning jobs, each from successful runs of one task."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
-from typing import Any
 from uuid import UUID
 
+from django.conf import settings
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
-from pydantic import BaseModel, JsonValue, ValidationError
+from pydantic import BaseModel, JsonValue
 
-from runs.knowledge.hints.lookup import source_run
 from runs.knowledge.learning import Learned, Learning, learns, start_learning
-from runs.models import Hint, HintSource, LearningItem, LearningJob, Run, User
+from runs.models import Hint, HintSource, LearningItem, LearningJob, Run, Step, Task, User
+from runs.models.tasks import task_key
 from runs.queue.paid_work import WorkRefusedError
-from runs.storage.links import as_uuid
-from runs.storage.records import MAX_INT, aware, cost_column
-from webagent.knowledge.entries import Level
+from webagent.environment.placeholders import resolve_text
+from webagent.knowledge.entries import Level, RunLog, log_of
 from webagent.knowledge.extraction import MOST_PROBLEMS, BadReply
 from webagent.knowledge.hints import HintWords, load_wording, write_hint
+from webagent.knowledge.leaks import SourceRun
+from webagent.knowledge.relevance import DescribedTask
 from webagent.llm.interface import LanguageModel
-from webagent.trajectory.bundles import Problem, RunBundle
-from webagent.trajectory.canonical import plain_json
-from webagent.trajectory.verdict_records import HintJobRecord, HintRecord
 
 
 class HintParams(BaseModel):
@@ -106,6 +104,37 @@ class HintWriting(Learning):
         return {"hints": job.hints.count(), "refused": job.items.exclude(problem="").count()}
 
 
+def source_run(run: Run, *further: Run) -> SourceRun:
+    """The runs as those who write hints from them see them: steps that were taken back left out."""
+    return SourceRun(_log(run), run.task.intent_template, tuple(map(_log, further)))
+
+
+def _log(run: Run) -> RunLog:
+    steps = run.steps.filter(state=Step.State.LIVE).order_by("index")
+    records = [step.to_record() for step in steps]
+    goal = resolve_text(run.goal or run.task.goal, settings.SITE_HOSTS)
+    return log_of(str(run.pk), key_of(run.task), goal, records, site=run.task.site)
+
+
+def described(task: Task) -> DescribedTask:
+    """The task as sources are chosen by."""
+    return DescribedTask(key_of(task), frozenset(task.sites or [task.site]), _text_of(task))
+
+
+def key_of(task: Task) -> str:
+    """The same for all versions of a task, another one for every other task."""
+    name = task.task_set.name
+    return f"{name} {task_key(name, task.external_id)}"
+
+
+def _text_of(task: Task) -> str:
+    """What relatedness goes by: the goal, or the words of the id where only runs have goals."""
+    if task.goal.strip():
+        return task.goal
+    name = task_key(task.task_set.name, task.external_id)
+    return " ".join(name.replace("-", " ").replace("_", " ").split())
+
+
 def _hint(job: LearningJob, item: LearningItem) -> Hint:
     run_id, level = item.key.split()
     said = item.result
@@ -176,147 +205,4 @@ def start_hint_writing(
         estimate=estimate,
         user=user,
         is_told=is_told,
-    )
-
-
-LONGEST_TEXT = 20_000
-LONGEST_SECONDS = 10**9
-MAX_ASKS = 2**15 - 1
-IMPORTED = "imported"
-"""Key in the parameters of a job that was not done here."""
-
-
-def hint_records(run_ids: Iterable[UUID]) -> Mapping[UUID, list[HintRecord]]:
-    """The hints that were written from these runs, by run, in an order of their own making."""
-    ids = list(run_ids)
-    # Asked whether there is a hint or not, so that no count of queries tells.
-    sources = HintSource.objects.filter(hint__source__in=ids).order_by("pk")
-    further: dict[int, list[str]] = {}
-    for hint, run in sources.values_list("hint", "run"):
-        further.setdefault(hint, []).append(str(run))
-    found: dict[UUID, list[HintRecord]] = {}
-    for row in Hint.objects.filter(source__in=ids).select_related("job").order_by("job", "level"):
-        found.setdefault(row.source_id, []).append(_record(row, further.get(row.pk, [])))
-    return found
-
-
-def store_hints(run: Run, bundle: RunBundle) -> list[Problem]:
-    """Store what was written from the run; twice is as good as once. Inside a transaction."""
-    problems = []
-    for record in bundle.hints:
-        if reason := _store(run, record):
-            problems.append(Problem(bundle.source, f"hint {record.id}", "", reason))
-    return problems
-
-
-def _record(hint: Hint, further: Sequence[str]) -> HintRecord:
-    job, params = hint.job, hint.job.params
-    own = HintParams.model_validate(params).wording
-    return HintRecord(
-        id=f"{job.pk}/{hint.source_id}/{hint.level}",
-        run_id=str(hint.source_id),
-        level=hint.level,
-        text=hint.text,
-        job=HintJobRecord(
-            id=str(job.pk),
-            model=job.model,
-            verdict=params.get("verdict", ""),
-            verdict_name=params.get("verdict_name", ""),
-            verdict_rule=params.get("verdict_rule", ""),
-            wording=None if own is None else {"name": own.name, **own.parts},
-        ),
-        further_runs=tuple(further),
-        model=hint.model,
-        prompt_version=hint.prompt_version,
-        prompt_hash=hint.prompt_hash,
-        asks=hint.asks,
-        faults=hint.faults,
-        input_tokens=hint.input_tokens,
-        output_tokens=hint.output_tokens,
-        cost=hint.cost,
-        seconds=hint.seconds,
-        at=hint.created_at,
-    )
-
-
-def _store(run: Run, record: HintRecord) -> str:
-    """Store one hint; why it cannot be, or nothing."""
-    job_id = as_uuid(record.job.id)
-    if job_id is None:
-        return "its job has no id of ours"
-    there = Hint.objects.filter(job=job_id, source=run, level=record.level).first()
-    if there is not None:
-        return "" if there.text == record.text else "another one is here in its place, which stays"
-    if reason := _unfit(record):
-        return reason
-    job, _ = LearningJob.objects.get_or_create(pk=job_id, defaults=_job_columns(record.job))
-    if IMPORTED not in job.params:
-        return "its job was done here, and wrote no such hint"
-    hint = Hint.objects.create(job=job, source=run, **_columns(record))
-    # Those of them that are here; the others came to nobody's notice here.
-    ids = [each for each in map(as_uuid, record.further_runs) if each and each != run.pk]
-    known = Run.objects.filter(pk__in=ids, task=run.task_id).values_list("pk", flat=True)
-    HintSource.objects.bulk_create(HintSource(hint=hint, run_id=pk) for pk in known)
-    _count(job, run, record)
-    return ""
-
-
-def _unfit(record: HintRecord) -> str:
-    """Why it does not fit its columns; empty if it does."""
-    if len(record.text) > LONGEST_TEXT:
-        return f"longer than {LONGEST_TEXT} characters"
-    if max(record.input_tokens, record.output_tokens) > MAX_INT or record.asks > MAX_ASKS:
-        return "its numbers are too large"
-    return "" if record.seconds < LONGEST_SECONDS else "its time is too long"
-
-
-def _job_columns(record: HintJobRecord) -> dict[str, Any]:
-    said = plain_json(record)
-    try:
-        own = HintWords.model_validate(record.wording).model_dump(mode="json")
-    except ValidationError:
-        own = None
-    return {
-        "kind": LearningJob.Kind.HINTS,
-        "model": said["model"][:200],
-        "state": LearningJob.State.FINISHED,
-        "params": {
-            "runs": [],
-            "levels": [],
-            "verdict": said["verdict"][:200],
-            "verdict_name": said["verdict_name"][:200],
-            "verdict_rule": said["verdict_rule"][:2000],
-            **({} if own is None else {"wording": own}),
-            IMPORTED: True,
-        },
-    }
-
-
-def _columns(record: HintRecord) -> dict[str, Any]:
-    said = plain_json(record)
-    return {
-        "level": record.level,
-        "text": said["text"],
-        "model": said["model"][:200],
-        "prompt_version": said["prompt_version"][:20],
-        "prompt_hash": said["prompt_hash"],
-        "asks": record.asks,
-        "faults": said["faults"],
-        "input_tokens": record.input_tokens,
-        "output_tokens": record.output_tokens,
-        "cost": cost_column(record.cost),
-        "seconds": record.seconds,
-        **({} if record.at is None else {"created_at": aware(record.at)}),
-    }
-
-
-def _count(job: LearningJob, run: Run, record: HintRecord) -> None:
-    """Have the job name the run, by which it is hidden, and count the hint."""
-    row = LearningJob.objects.select_for_update().get(pk=job.pk)
-    for name, value in (("runs", str(run.pk)), ("levels", record.level)):
-        if value not in row.params[name]:
-            row.params[name].append(value)
-    n = row.hints.count()
-    LearningJob.objects.filter(pk=job.pk).update(
-        params=row.params, n_total=n, n_done=n, report={"hints": n, "refused": 0}
     )

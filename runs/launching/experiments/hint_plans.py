@@ -7,7 +7,7 @@ from uuid import UUID
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from runs.knowledge.hints.lookup import described, key_of
+from runs.knowledge.hints.writing import described, key_of
 from runs.launching.experiments.plans import Plan
 from runs.launching.experiments.selection import PlanError
 from runs.launching.experiments.services import Launched, launch_experiment, stored_task

@@ -20,7 +20,7 @@ from runs.catalogue.agents.runnable import (
 )
 from runs.interface.listing import labelled
 from runs.interface.stored_sentences import worded
-from runs.knowledge.hints.lookup import without_hints
+from runs.knowledge.hints.of_runs import without_hints
 from runs.knowledge.web.sets import UnknownKnowledgeError, with_knowledge
 from runs.launching.experiments.selection import PlanError
 from runs.models import AgentConfiguration, RetryPolicy, Run, Task, User

@@ -12,7 +12,8 @@ from django.urls import reverse
 from django.utils.translation import override
 
 from runs.interface.stored_sentences import worded
-from runs.knowledge.hints.writing import HintWriting, hint_records, start_hint_writing
+from runs.knowledge.hints.of_runs import hint_records
+from runs.knowledge.hints.writing import HintWriting, start_hint_writing
 from runs.knowledge.learning import Learned, carry_out
 from runs.launching.experiments.plans import MODEL
 from runs.models import Experiment, Hint, LearningJob, Run
