@@ -11,7 +11,7 @@ from runs.api.authentication import ApiRequest, Bearer
 from runs.api.bodies import GOAL, MOST_OF_GOAL, filled
 from runs.api.paging import Page, Paged, Paging, Words, filtered, known_only, page_of
 from runs.api.problems import first_of
-from runs.knowledge.web.pages import knowledge_given
+from runs.knowledge.web.sets import knowledge_given
 from runs.models import Attachment, Event, Run, Scope, Step
 from runs.models.runs.queries import RunQuerySet, run_title
 from runs.models.runs.run import hides_something

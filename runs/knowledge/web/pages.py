@@ -6,13 +6,12 @@ from typing import Any
 
 from django.core.paginator import Paginator
 from django.db.models import Count, Prefetch, Q, QuerySet
-from pydantic import BaseModel, ConfigDict, Field, StrictInt, ValidationError
 
 from runs.catalogue.agents.choices import shown_settings, value_in_words
 from runs.catalogue.tasks.rows import task_set_choices
 from runs.interface.filters import distinct_values, without_nul
 from runs.interface.paging import BoundedPaginator
-from runs.knowledge.web.sets import BUDGET, runs_with
+from runs.knowledge.web.sets import BUDGET, knowledge_given, runs_with
 from runs.models import (
     AgentConfiguration,
     Experiment,
@@ -192,40 +191,6 @@ def knowledge_facts(run: Run, user: User) -> dict[str, object]:
         "knowledge_given": given,
         "knowledge_left_out": _left_out(knowledge_set, given.left_out, user) if given else [],
     }
-
-
-class Given(BaseModel):
-    """How much of its web knowledge a run's agent was given, as its record says.
-
-    `budget` is what its settings say, None for all of it; `room` what the prompt had of that.
-    """
-
-    model_config = ConfigDict(frozen=True, populate_by_name=True)
-
-    n: StrictInt = Field(validation_alias="given")
-    left_out: tuple[StrictInt, ...]
-    """Places among the entries that agents read, from 0."""
-    budget: StrictInt | None = Field(validation_alias="budget_tokens")
-    room: StrictInt | None = Field(None, validation_alias="room_tokens")
-
-    @property
-    def all(self) -> int:
-        return self.n + len(self.left_out)
-
-    @property
-    def is_short_of_room(self) -> bool:
-        """Whether the prompt had less room than the budget, and that left something out."""
-        short = self.room is not None and (self.budget is None or self.room < self.budget)
-        return short and bool(self.left_out)
-
-
-def knowledge_given(run: Run) -> Given | None:
-    """What the record says; it may say anything, which is nothing then."""
-    extra = run.record.get("extra")
-    try:
-        return Given.model_validate(extra.get("knowledge") if isinstance(extra, dict) else None)
-    except ValidationError:
-        return None
 
 
 def _left_out(

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
-from pydantic import JsonValue, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, StrictInt, ValidationError
 
 from runs.models import (
     AgentConfiguration,
@@ -137,6 +137,40 @@ def _snapshot(words: str) -> dict[str, JsonValue]:
         raise UnknownKnowledgeError(_("%(name)s has no entries.") % {"name": words})
     entries: list[JsonValue] = [entry.model_dump(mode="json") for entry in told]
     return {"set": words, "sha256": hash_of(told), "entries": entries}
+
+
+class Given(BaseModel):
+    """How much of its web knowledge a run's agent was given, as its record says.
+
+    `budget` is what its settings say, None for all of it; `room` what the prompt had of that.
+    """
+
+    model_config = ConfigDict(frozen=True, populate_by_name=True)
+
+    n: StrictInt = Field(validation_alias="given")
+    left_out: tuple[StrictInt, ...]
+    """Places among the entries that agents read, from 0."""
+    budget: StrictInt | None = Field(validation_alias="budget_tokens")
+    room: StrictInt | None = Field(None, validation_alias="room_tokens")
+
+    @property
+    def all(self) -> int:
+        return self.n + len(self.left_out)
+
+    @property
+    def is_short_of_room(self) -> bool:
+        """Whether the prompt had less room than the budget, and that left something out."""
+        short = self.room is not None and (self.budget is None or self.room < self.budget)
+        return short and bool(self.left_out)
+
+
+def knowledge_given(run: Run) -> Given | None:
+    """What the record says; it may say anything, which is nothing then."""
+    extra = run.record.get("extra")
+    try:
+        return Given.model_validate(extra.get("knowledge") if isinstance(extra, dict) else None)
+    except ValidationError:
+        return None
 
 
 def runs_with(knowledge_set: KnowledgeSet, user: User) -> QuerySet[Run]:

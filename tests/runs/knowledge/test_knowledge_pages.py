@@ -13,8 +13,8 @@ from pydantic import JsonValue
 
 from runs.catalogue.agents.choices import value_in_words
 from runs.knowledge.learning import carry_out
-from runs.knowledge.web.pages import Given, config_line, knowledge_given
-from runs.knowledge.web.sets import recount
+from runs.knowledge.web.pages import config_line
+from runs.knowledge.web.sets import Given, knowledge_given, recount
 from runs.launching.experiments.plans import read_agent
 from runs.launching.experiments.selection import PlanError
 from runs.models import KnowledgeEntry, KnowledgeSet, LearningJob, Run, User
