@@ -28,7 +28,7 @@ from runs.queue.paid_work import Watcher, Worker, WorkRefusedError
 from webagent.llm.budget import ReplyCache
 from webagent.llm.interface import LanguageModel
 from webagent.llm.registry import ModelEntry
-from webagent.measures.sequences import batched
+from webagent.measures import batched
 from webagent.process import counters
 
 logger = logging.getLogger(__name__)

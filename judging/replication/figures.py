@@ -12,7 +12,7 @@ from judging.replication.study_file import Place, Published, Table, TableColumn,
 from judging.replication.study_parts import not_found
 from judging.statistics.comparison import ends_of_difference
 from judging.statistics.figures import LEVEL, Interval, wilson_interval
-from webagent.measures.proportions import normal_quantile
+from webagent.measures import normal_quantile
 
 OF_ARM = "arm:"
 """How a value to select by begins that means what a configuration is called in a report."""

@@ -15,7 +15,7 @@ from judging.statistics.figures import (
     Undefined,
     student_quantile,
 )
-from webagent.measures.proportions import normal_quantile
+from webagent.measures import normal_quantile
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from math import sqrt
 
-from webagent.measures.proportions import normal_quantile, wilson_bounds
+from webagent.measures import normal_quantile, wilson_bounds
 
 
 class Reason(StrEnum):

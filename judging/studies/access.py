@@ -24,7 +24,7 @@ from runs.interface.requests import AppRequest, demand
 from runs.models import User
 from runs.models.audit_log import ACCOUNT_MADE, kind
 from runs.models.visibility import run_policy
-from webagent.measures.sequences import batched
+from webagent.measures import batched
 
 LABEL_SUBMITTED = kind("label.submitted", _("submitted a label"), is_blinded=True)
 LABEL_CHANGED = kind("label.changed", _("changed a label"), is_blinded=True)

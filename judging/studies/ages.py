@@ -7,7 +7,7 @@ from django.apps.registry import Apps
 from django.core.exceptions import FieldDoesNotExist
 from django.db.models import F, OuterRef, Subquery
 
-from webagent.measures.sequences import batched
+from webagent.measures import batched
 
 KEEP_AGES = "ReferenceVerdict", "StudyItem"
 AT_ONCE = 2_000

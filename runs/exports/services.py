@@ -23,7 +23,7 @@ from runs.models import Run, RunStatus, Task, User
 from runs.models.extension import Verdicts, extension
 from runs.models.runs.queries import RunQuerySet
 from runs.storage.blobs import MissingBlobError, read_blob
-from webagent.measures.sequences import batched
+from webagent.measures import batched
 from webagent.trajectory.bundles import BlobError, RunBundle
 from webagent.trajectory.formats.atif.writer import write_atif
 from webagent.trajectory.formats.native.blinding import Blinding, without_answers

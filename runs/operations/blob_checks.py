@@ -15,7 +15,7 @@ from django.utils import timezone
 from runs.models import Blob, PendingDeletion
 from runs.storage.blobs import MissingBlobError, read_blob, storage_name
 from runs.storage.file_storage import StoredFile, blob_storage
-from webagent.measures.sequences import batched
+from webagent.measures import batched
 
 ROWS_AT_ONCE = 500
 FILES_AT_ONCE = 50

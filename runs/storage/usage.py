@@ -24,7 +24,7 @@ from runs.models import (
     Step,
     User,
 )
-from webagent.measures.sequences import batched
+from webagent.measures import batched
 
 RUNS_AT_ONCE = 200
 PICTURES = ("screenshot_id", "marked_screenshot_id", "after_screenshot_id")

@@ -25,7 +25,7 @@ from runs.models.runs.run import hides_something
 from runs.models.visibility import visibility_of
 from runs.viewer.timeline.step_rows import StepRow
 from runs.viewer.timeline.timeline import timeline_context
-from webagent.measures.sequences import Compared, pieces
+from webagent.measures import Compared, pieces
 
 
 class Pair(TypedDict):

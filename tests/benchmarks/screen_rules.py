@@ -28,7 +28,7 @@ from webagent.environment.browsergym_browsers import start_playwright, stop_play
 from webagent.environment.browsergym_environment import LocalSite
 from webagent.environment.browsergym_session import action_set
 from webagent.environment.miniwob import BASE_URL, HOST, pages_directory
-from webagent.measures.proportions import wilson_bounds
+from webagent.measures import wilson_bounds
 from webagent.trajectory.live import Decision, Observation
 
 TASKS = (

@@ -13,7 +13,7 @@ from tests.linear_time.functions import TextFunction, text_functions
 from tests.linear_time.growth import grows_too_fast
 from tests.linear_time.hostile import repeated_texts
 from tests.linear_time.sources import package_of, packages
-from webagent.measures.sequences import pieces
+from webagent.measures import pieces
 
 pytestmark = pytest.mark.slow
 

@@ -16,7 +16,7 @@ from tests.linear_time.functions import text_functions
 from tests.linear_time.growth import Hostile, Sizes, grows_too_fast, size_grows_too_fast
 from tests.linear_time.sources import modules
 from tests.linear_time.structures import WORKS
-from webagent.measures import sequences
+from webagent import measures
 
 pytestmark = pytest.mark.slow
 
@@ -74,7 +74,7 @@ def test_it_takes_linear_time(name, monkeypatch):
     _, make = WORKS[name]
     make(3)()  # what the first call loads is not measured
     if size_grows_too_fast(_call, make, SIZES):
-        monkeypatch.setattr(sequences, "MOST_PAIRS", LOWER_BOUND)
+        monkeypatch.setattr(measures, "MOST_PAIRS", LOWER_BOUND)
         assert size_grows_too_fast(_call, make, LARGE) is None
 
 

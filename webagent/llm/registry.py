@@ -23,7 +23,7 @@ from pydantic import (
 )
 
 from webagent.llm.interface import FailureKind, ModelFailure
-from webagent.measures.sequences import first_repeated
+from webagent.measures import first_repeated
 
 Price = Annotated[Decimal, Field(ge=0, allow_inf_nan=False)]
 SAMPLING_VERSION = "2023-06-01"

@@ -16,7 +16,7 @@ from django.utils.translation import gettext_lazy
 
 from judging.models import Evaluation
 from webagent.llm.registry import is_stub
-from webagent.measures.sequences import pieces
+from webagent.measures import pieces
 from webagent.trajectory.values import items, mapping
 
 LONGEST_SHOWN = 4000

@@ -23,7 +23,7 @@ from judging.analysis.audits.verdict_sources import (
 from judging.analysis.reports.columns import parted, plain
 from judging.analysis.reports.report import Column, Field, Report, report_of
 from judging.models import Evaluation, EvaluatorVersion, Label, Study, StudyItem
-from webagent.measures.sequences import batched
+from webagent.measures import batched
 
 BATCH = 500
 

@@ -30,7 +30,7 @@ from judging.studies.imported import Places, account_name, check_study_name
 from runs.accounts.audit_log import record_entry
 from runs.models import Run, User
 from runs.models.visibility import run_policy
-from webagent.measures.sequences import batched
+from webagent.measures import batched
 from webagent.trajectory.bundles import InputError, Problem, Rejection
 from webagent.trajectory.verdict_records import AdjudicationRecord, EvaluationRecord, LabelRecord
 

@@ -11,7 +11,7 @@ from django.db.models import Model, QuerySet
 from judging.models import Label, LabelRevision, MilestoneTick, StepComment, StudyItem
 from judging.portability.judgements.columns import KIND, LABEL, MAYBE, RUN, RUN_COLUMN_PATHS, RUN_ID
 from judging.studies.labels.ticks import written_tick
-from webagent.measures.sequences import batched
+from webagent.measures import batched
 from webagent.trajectory.canonical import canonical_json, utc_text
 from webagent.trajectory.verdict_records import LabelRecord
 

@@ -28,7 +28,7 @@ from judging.portability.judgements.columns import (
     RUN_ID,
     value_of_cell,
 )
-from webagent.measures.sequences import first_repeated
+from webagent.measures import first_repeated
 from webagent.trajectory.bundles import InputError, Problem
 from webagent.trajectory.files.stubs import same_task
 from webagent.trajectory.formats.agentrewardbench.trajectories import Key

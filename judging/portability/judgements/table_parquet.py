@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from judging.portability.judgements.columns import DataColumn, Type
-from webagent.measures.sequences import batched
+from webagent.measures import batched
 
 Row = Mapping[str, Any]
 ROWS_AT_ONCE = 2000

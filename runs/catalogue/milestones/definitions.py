@@ -14,7 +14,7 @@ from runs.interface.listing import listed
 from runs.interface.stored_sentences import worded
 from runs.models import Milestone, Task
 from webagent.environment.placeholders import resolve
-from webagent.measures.sequences import first_repeated
+from webagent.measures import first_repeated
 from webagent.milestones.findings import Definition, digest_of
 
 Place = tuple[int | str, ...]

@@ -15,9 +15,9 @@ from runs.catalogue.patches.changes import ChangeError, value_at
 from runs.catalogue.tasks.rows import task_content
 from runs.interface.listing import labelled
 from runs.models import Task, TaskRevision
+from webagent import measures
 from webagent.environment.placeholders import resolve_text, sites_named
-from webagent.measures import sequences
-from webagent.measures.sequences import Compared
+from webagent.measures import Compared
 from webagent.milestones.checks import (
     ActionCheck,
     Check,
@@ -110,7 +110,7 @@ def word_diff(before: str, after: str) -> Compared[DiffPiece]:
     if before == after:
         return Compared([DiffPiece(DiffKind.SAME, before)] if before else [])
     old, new = _WORD.findall(before), _WORD.findall(after)
-    compared = sequences.pieces(old, new)
+    compared = measures.pieces(old, new)
     pieces: Compared[DiffPiece] = Compared(is_whole=compared.is_whole)
     for tag, from_old, to_old, from_new, to_new in compared:
         words, others = "".join(old[from_old:to_old]), "".join(new[from_new:to_new])

@@ -15,7 +15,7 @@ from runs.models.tasks import task_key
 from runs.storage.records import MAX_INT, goal_text
 from webagent.environment import registry
 from webagent.environment.placeholders import resolve
-from webagent.measures.sequences import batched
+from webagent.measures import batched
 from webagent.trajectory.canonical import plain_json
 from webagent.trajectory.files.stubs import NAMED_ONLY
 from webagent.trajectory.records import TaskRecord, TaskSetRecord, TextPart

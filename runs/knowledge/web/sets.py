@@ -23,7 +23,7 @@ from webagent.agents.generic.knowledge import framed
 from webagent.agents.settings import AgentSettings
 from webagent.knowledge.entries import LONGEST_TEXT, Entry, RunLog, hash_of, log_of
 from webagent.llm.budget import count_tokens
-from webagent.measures.sequences import batched
+from webagent.measures import batched
 
 RUNS_AT_A_TIME = 50
 

@@ -23,7 +23,7 @@ from runs.launching.sites import last_known, site_states
 from runs.models import Run
 from runs.models.visibility import visibility_of
 from runs.operations.health.checks import neglected
-from webagent.measures.proportions import wilson_bounds
+from webagent.measures import wilson_bounds
 
 if TYPE_CHECKING:
     from runs.models.runs.queries import RunQuerySet

@@ -38,7 +38,7 @@ from runs.models.audit_log import (
 from runs.models.extension import Reason, extension
 from runs.operations.blob_checks import delete_unused, unused_blobs
 from runs.storage.usage import blobs_of_runs, deletion_row, mark_for_deletion
-from webagent.measures.sequences import batched
+from webagent.measures import batched
 
 RUNS_AT_ONCE = 50
 BLOBS_AT_ONCE = 500

@@ -32,7 +32,7 @@ from runs.operations.space.retention import (
 )
 from runs.operations.space.views import may_manage
 from runs.storage.usage import blobs_of_runs, bytes_of
-from webagent.measures.sequences import batched
+from webagent.measures import batched
 
 GB = 10**9
 

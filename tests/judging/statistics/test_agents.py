@@ -19,7 +19,7 @@ from judging.statistics.success import (
     pass_hat_k,
     success_rate,
 )
-from webagent.measures.proportions import normal_quantile
+from webagent.measures import normal_quantile
 
 REPEATS = [1.0 if task < 9 else 0.0 for task in range(25) for _ in range(3)]
 TASKS = [task for task in range(25) for _ in range(3)]

@@ -14,7 +14,7 @@ from judging.models import Assignment, Evaluation, StudyItem, StudyMember, Unbli
 from runs.models import Run, User
 from tests.judging.analysis import audited
 from tests.runs.factories import client_of, make_run
-from webagent.measures import sequences
+from webagent import measures
 
 pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only("tests what pages show")]
 
@@ -99,7 +99,7 @@ def test_what_was_too_long_to_compare_is_said(
 ) -> None:
     auditor = audited.auditor()
     assert "Too long to compare" not in pane(auditor, item.run)
-    monkeypatch.setattr(sequences, "MOST_PAIRS", 1)
+    monkeypatch.setattr(measures, "MOST_PAIRS", 1)
     assert "Too long to compare in full" in pane(auditor, item.run)
 
 

@@ -10,7 +10,7 @@ from django.test.utils import CaptureQueriesContext
 from runs.models import Task, TaskRevision, TaskSet, User
 from tests.judging.factories import make_study
 from tests.runs.factories import client_of, make_run, make_task, make_user
-from webagent.measures import sequences
+from webagent import measures
 
 pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only("tests what pages show")]
 URL = "/tasks/"
@@ -237,7 +237,7 @@ def test_odd_specifications_are_shown_as_they_are(engineer, spec):
 def test_what_was_too_long_to_compare_is_said(engineer, monkeypatch):
     task = make_patched()
     assert "Too long to compare" not in page(engineer, f"/tasks/{task.pk}/")
-    monkeypatch.setattr(sequences, "MOST_PAIRS", 1)
+    monkeypatch.setattr(measures, "MOST_PAIRS", 1)
     assert "Too long to compare in full" in page(engineer, f"/tasks/{task.pk}/")
 
 

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from runs.catalogue.tasks.reading import DiffKind, DiffPiece, word_diff
-from webagent.measures.sequences import MOST_PAIRS
+from webagent.measures import MOST_PAIRS
 
 
 def joined(pieces: list[DiffPiece], without: DiffKind) -> str:

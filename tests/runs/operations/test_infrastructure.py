@@ -8,7 +8,7 @@ from runs.models import Run, RunStatus, User
 from runs.operations.health import infrastructure
 from runs.operations.health.infrastructure import error_rates
 from tests.runs.factories import make_agent, make_experiment, make_run, make_task
-from webagent.measures.proportions import wilson_bounds
+from webagent.measures import wilson_bounds
 from webagent.trajectory.faults import Fault
 
 pytestmark = pytest.mark.django_db

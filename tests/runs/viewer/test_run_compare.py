@@ -18,8 +18,8 @@ from tests.judging.analysis import audited
 from tests.judging.factories import make_study
 from tests.runs.factories import client_of, make_agent, make_run, make_task, make_user
 from tests.runs.viewer.test_run_page import SECRETS, data_of, telling_run
-from webagent.measures import sequences
-from webagent.measures.sequences import MOST_PAIRS
+from webagent import measures
+from webagent.measures import MOST_PAIRS
 
 pytestmark = [pytest.mark.slow, pytest.mark.sqlite_only("tests what pages show")]
 
@@ -105,7 +105,7 @@ def test_both_timelines_and_the_first_difference_are_there(engineer):
 def test_what_was_too_long_to_compare_is_said(engineer, monkeypatch):
     a, b = make_run(steps=3), make_run(steps=3)
     assert "Too long to compare" not in compare(engineer, a, b).content.decode()
-    monkeypatch.setattr(sequences, "MOST_PAIRS", 1)
+    monkeypatch.setattr(measures, "MOST_PAIRS", 1)
     assert "Too long to compare in full" in compare(engineer, a, b).content.decode()
 
 

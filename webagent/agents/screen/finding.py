@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
-from webagent.measures import sequences
+from webagent import measures
 from webagent.vision.screen import TEXT, Box, ScreenItem, ScreenText
 
 SAME = 1.0
@@ -29,7 +29,7 @@ def likeness(wanted: str, read: str) -> float:
     one, other = _look(one), _look(other)
     if one == other:
         return SAME_BUT_LOOKS
-    return SAME_BUT_LOOKS * sequences.likeness(one, other)
+    return SAME_BUT_LOOKS * measures.likeness(one, other)
 
 
 def label_likeness(wanted: str, read: str) -> float:

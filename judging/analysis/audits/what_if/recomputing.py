@@ -31,7 +31,7 @@ from judging.models import Study
 from judging.statistics.confusion import Cell, ConfusionMatrix
 from judging.statistics.figures import Share
 from runs.models import Run, Task
-from webagent.measures.sequences import batched
+from webagent.measures import batched
 
 MOST_RUNS = 5000
 MOST_SECONDS = 20.0

@@ -7,7 +7,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from runs.launching.anomalies import loop_of, mark_anomalies
 from runs.models import Run
-from webagent.measures.proportions import wilson_bounds
+from webagent.measures import wilson_bounds
 from webagent.recovery.anomalies import LONGEST_LOOP, SHORTEST_LOOP, LoopSettings
 
 MOST_STEPS = 1000

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webagent.measures import sequences
-from webagent.measures.sequences import common_blocks, likeness, pieces
+from webagent import measures
+from webagent.measures import common_blocks, likeness, pieces
 
 words = st.lists(st.sampled_from("abc "), max_size=30)
 
@@ -39,13 +39,13 @@ def test_no_more_pairs_are_looked_at_than_allowed(one, other, monkeypatch):
 
     monkeypatch.setattr(SequenceMatcher, "find_longest_match", counted)
     compared = pieces(one, other)
-    assert sum(looked_at) <= sequences.MOST_PAIRS
+    assert sum(looked_at) <= measures.MOST_PAIRS
     assert list(chain(*(one[p.a_start : p.a_end] for p in compared))) == one
     assert list(chain(*(other[p.b_start : p.b_end] for p in compared))) == other
 
 
 def test_what_is_beyond_the_bound_counts_as_different(monkeypatch):
-    monkeypatch.setattr(sequences, "MOST_PAIRS", 10)
+    monkeypatch.setattr(measures, "MOST_PAIRS", 10)
     assert common_blocks("abc", "abc") == [(0, 0, 3)]
     assert common_blocks("aaaa", "aaaa") == []
     assert pieces("abc", "abc").is_whole

@@ -1,14 +1,52 @@
-"""Sequences: what two have in common, as `difflib` finds it within a bound of work; parts of one.
+"""Measures that all parts share: intervals of shares; what two sequences have in common.
 
-`difflib` takes the cube of the length at worst: where the same few items repeat, as in texts of
-one word or runs that do the same step over and over.
+Sequences are compared as `difflib` does it, within a bound of work: it takes the cube of the length
+at worst, where the same few items repeat, as in texts of one word or runs that do the same step
+over and over.
 """
 
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from difflib import SequenceMatcher
 from itertools import accumulate, islice
+from math import sqrt
+from statistics import NormalDist
 from typing import Generic, Literal, NamedTuple, TypeVar
+
+
+def normal_quantile(level: float) -> float:
+    """Half-width in standard deviations that holds `level` of a normal distribution (1.96: 95 %).
+
+    Raises:
+        ValueError: level is not strictly between 0 and 1.
+    """
+    if not 0 < level < 1:
+        raise ValueError(f"a level lies between 0 and 1, not at {level}")
+    return NormalDist().inv_cdf((1 + level) / 2)
+
+
+def wilson_bounds(count: int, total: int, level: float = 0.95) -> tuple[float, float]:
+    """Low and high end of the Wilson score interval, without continuity correction.
+
+    (p + z²/2n ± z·sqrt(p(1−p)/n + z²/4n²)) / (1 + z²/n), with p = count/total, n = total.
+
+    Raises:
+        ValueError: `count` of `total` is no share, or there is nothing to take a share of.
+
+    Source: Wilson (1927), Journal of the American Statistical Association 22.
+    """
+    if not 0 <= count <= total or not total:
+        raise ValueError(f"{count} of {total} is no share")
+    z = normal_quantile(level)
+    share = count / total
+    middle = share + z * z / (2 * total)
+    half = z * sqrt(share * (1 - share) / total + z * z / (4 * total * total))
+    scale = 1 + z * z / total
+    # At the ends the formula gives 0 and 1 exactly; floating point may miss them by a hair.
+    low = 0.0 if count == 0 else max(0.0, (middle - half) / scale)
+    high = 1.0 if count == total else min(1.0, (middle + half) / scale)
+    return low, high
+
 
 Item = TypeVar("Item", bound=Hashable)
 Found = TypeVar("Found")

@@ -1,1 +1,0 @@
-"""Measures that all parts share: intervals of shares, and what two sequences have in common."""
