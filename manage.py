@@ -9,7 +9,7 @@ from django.core.management import execute_from_command_line
 
 from runs.accounts.actors import acting_as, of_command
 from runs.operations.databases import migration_hint
-from webagent.process.stack import in_one_chunk
+from webagent.process.children import in_one_chunk
 
 if __name__ == "__main__":
     # What modules make while they are imported stays: looking for garbage in it delays the start.

@@ -14,7 +14,7 @@ from tests.webagent.llm.stub import LLMStub, running_stub
 from tests.webagent.llm.stub_models import ENVIRONMENT, stub_registry
 from tests.windowless import windowless
 from webagent.llm.client import Client, RetryLimits
-from webagent.process.stack import in_one_chunk
+from webagent.process.children import in_one_chunk
 
 # Imports and collected tests stay: see `pytest_collection_finish`.
 gc.disable()

@@ -5,7 +5,7 @@ import os
 
 from django.core.wsgi import get_wsgi_application
 
-from webagent.process.stack import in_one_chunk
+from webagent.process.children import in_one_chunk
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webagent.settings.local")
 # As manage.py does: most of what an answer makes goes by itself.

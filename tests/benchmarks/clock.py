@@ -8,7 +8,7 @@ from statistics import median
 
 from django.db import connection
 
-from webagent.process.stack import in_one_chunk
+from webagent.process.children import in_one_chunk
 
 
 def seconds(work: Callable[[], object], times: int = 5) -> float:

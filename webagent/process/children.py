@@ -1,4 +1,5 @@
-"""Processes and threads of our own, which nobody has to wait for or to clean up after.
+"""Processes and threads of our own, which nobody has to wait for or to clean up after, and the room
+for the frames of their calls.
 
 Processes end with those that started them, have names, and leave no folders behind. A thread does
 what it is given, one thing after the other. Playwright's synchronous objects belong to the thread
@@ -20,10 +21,12 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future, wait
 from contextlib import suppress
+from functools import wraps
 from pathlib import Path
 from queue import SimpleQueue
-from typing import Any, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
+P = ParamSpec("P")
 T = TypeVar("T")
 logger = logging.getLogger(__name__)
 
@@ -167,3 +170,26 @@ class OwnThread:
                 future.set_result(function())
             except BaseException as error:  # noqa: BLE001 (it is raised again by the caller)
                 future.set_exception(error)
+
+
+SLOTS = 32_768
+"""A frame of so many gets a chunk of 512 KB, and leaves half of it to the calls below: thousands.
+
+What is not used of it takes no memory.
+"""
+
+
+def in_one_chunk(function: Callable[P, T]) -> Callable[P, T]:
+    """The function, whose own calls do not cross the edge of a chunk.
+
+    CPython 3.11 to 3.13 keep frames in chunks of 16 KB and ask the system for memory at each call
+    over the edge of one, which can make a page take half as long again (python/cpython#142183). A
+    frame too large for such a chunk gets one of twice its size or more, which all calls below it
+    share.
+    """
+
+    def call(*args: P.args, **kwargs: P.kwargs) -> T:
+        return function(*args, **kwargs)
+
+    call.__code__ = call.__code__.replace(co_stacksize=SLOTS)
+    return wraps(function)(call)
