@@ -9,11 +9,12 @@ import shutil
 import socket
 import time
 import uuid
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from .api import ApiError, Client, Json, UnreachableError
-from .steps import plain
 
 try:
     import fcntl
@@ -45,7 +46,7 @@ class Spooled:
     def write(self, name: str, content: Json) -> None:
         """Keep a file, whole or not at all."""
         aside = self.folder / f"{name}.part"
-        aside.write_text(json.dumps(plain(content), ensure_ascii=False), "utf-8", "replace")
+        aside.write_text(json.dumps(_plain(content), ensure_ascii=False), "utf-8", "replace")
         os.replace(aside, self.folder / name)
 
     def read(self, name: str) -> Json | None:
@@ -215,3 +216,16 @@ def _bare(step: Json, error: ApiError) -> Json:
     kept = ("action", "dialect", "error", "reward", "terminated", "truncated")
     bare = {name: step[name] for name in kept if name in step}
     return {**bare, "extra": {"refused": str(error)[:2_000]}}
+
+
+def _plain(value: Any) -> Any:
+    """The value as JSON has it: numbers of numpy as numbers, what is no number as null."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if hasattr(value, "item"):
+        value = value.item()
+    if isinstance(value, float) and value - value != 0:
+        return None
+    return value if isinstance(value, str | int | float | bool | None) else str(value)

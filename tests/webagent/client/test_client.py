@@ -18,8 +18,8 @@ from PIL import Image
 
 from webagent import client
 from webagent.client import ApiError, Client, Push, Recorder, UnreachableError, resend
+from webagent.client.push import png
 from webagent.client.spool import Sender, Spooled
-from webagent.client.steps import png
 
 
 class Stub(BaseHTTPRequestHandler):
