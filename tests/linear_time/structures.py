@@ -15,7 +15,7 @@ from runs.viewer import comparison
 from webagent.knowledge import relevance
 from webagent.knowledge.entries import Relatedness
 from webagent.knowledge.relevance import Relevance
-from webagent.llm import anthropic_messages, openai_chat, openai_responses
+from webagent.llm import anthropic_messages, openai_messages
 from webagent.recovery import anomalies
 from webagent.trajectory import axtree, live, recording
 from webagent.trajectory.files import inert_pickle
@@ -193,15 +193,18 @@ WORKS: dict[str, tuple[Callable[..., object], Make]] = {
     "patch": (patch_files.parse_patch, _patch),
     "pickled list": (inert_pickle.load, _pickle(lambda n: [[i] for i in range(n)])),
     "pickled bytes": (inert_pickle.load, _pickle(lambda n: bytearray(n))),
-    "stream of chat": (openai_chat.read_stream, _stream(openai_chat.read_stream, _DELTA)),
+    "stream of chat": (
+        openai_messages.read_chat_stream,
+        _stream(openai_messages.read_chat_stream, _DELTA),
+    ),
     "stream of messages": (
         anthropic_messages.read_stream,
         _stream(anthropic_messages.read_stream, _BLOCK),
     ),
     "stream of responses": (
-        openai_responses.read_stream,
+        openai_messages.read_response_stream,
         _stream(
-            openai_responses.read_stream,
+            openai_messages.read_response_stream,
             {"type": "response.output_text.delta", "delta": "ab", "output_index": 0},
             None,
         ),

@@ -7,7 +7,6 @@ from contextlib import contextmanager
 import httpx2
 import openai
 
-from webagent.llm import openai_chat, openai_responses
 from webagent.llm.failures import (
     failure_of_status,
     failure_of_transport,
@@ -16,6 +15,14 @@ from webagent.llm.failures import (
     unreadable,
 )
 from webagent.llm.interface import BatchProgress, BatchState, ModelFailure, Outcome, Request
+from webagent.llm.openai_messages import (
+    chat_body,
+    read_chat,
+    read_chat_stream,
+    read_response,
+    read_response_stream,
+    response_body,
+)
 from webagent.llm.registry import Api
 from webagent.llm.transport import SdkProvider
 from webagent.llm.wire import (
@@ -128,35 +135,35 @@ class OpenAIProvider(SdkProvider[openai.OpenAI]):
         return ask(request)
 
     def _ask_responses(self, request: Request) -> tuple[RawReply, httpx2.Headers]:
-        body = openai_responses.body(request, self._entry)
+        body = response_body(request, self._entry)
         create = self._sdk.responses.with_raw_response.create
         if self._entry.streaming:
             streamed = create(model=self._entry.model, stream=True, extra_body=body)
             with streamed.parse() as stream:
                 events = self._events(stream, streamed.headers)
-                said = openai_responses.read_stream(events, self._entry.name, self._key)
+                said = read_response_stream(events, self._entry.name, self._key)
             return said, streamed.headers
         whole = create(model=self._entry.model, extra_body=body)
-        return openai_responses.read(whole.content, self._entry.name, self._key), whole.headers
+        return read_response(whole.content, self._entry.name, self._key), whole.headers
 
     def _ask_chat(self, request: Request) -> tuple[RawReply, httpx2.Headers]:
-        body = openai_chat.body(request, self._entry)
+        body = chat_body(request, self._entry)
         create = self._sdk.chat.completions.with_raw_response.create
         model = self._entry.model
         if self._entry.streaming:
             streamed = create(model=model, messages=[], stream=True, extra_body=body)
             with streamed.parse() as stream:
                 chunks = self._events(stream, streamed.headers)
-                return openai_chat.read_stream(chunks, self._entry.name), streamed.headers
+                return read_chat_stream(chunks, self._entry.name), streamed.headers
         whole = create(model=model, messages=[], extra_body=body)
-        return openai_chat.read(whole.content, self._entry.name), whole.headers
+        return read_chat(whole.content, self._entry.name), whole.headers
 
     def _events(self, stream: Iterable[object], headers: httpx2.Headers) -> Iterator[JsonObject]:
         return events_of(stream, headers.get("content-type", ""), self._entry.name)
 
     def submit(self, requests: Sequence[Request]) -> str:
         is_chat = self._entry.api is Api.CHAT
-        write = openai_chat.body if is_chat else openai_responses.body
+        write = chat_body if is_chat else response_body
         url = "/v1/chat/completions" if is_chat else "/v1/responses"
         lines = [
             json.dumps(
@@ -212,8 +219,8 @@ class OpenAIProvider(SdkProvider[openai.OpenAI]):
 
         def read() -> RawReply:
             if self._entry.api is Api.CHAT:
-                return openai_chat.read(answer.body, name)
-            return openai_responses.read(answer.body, name, self._key)
+                return read_chat(answer.body, name)
+            return read_response(answer.body, name, self._key)
 
         return line.custom_id, outcome_of(self._entry, read, answer.request_id or "")
 

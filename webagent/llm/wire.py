@@ -9,7 +9,7 @@ from decimal import Decimal
 from enum import Enum, auto
 from typing import TypeVar
 
-from pydantic import BaseModel, NonNegativeInt, ValidationError
+from pydantic import BaseModel, ValidationError
 
 from webagent.llm.budget import cache_key, cost_of, most_cost
 from webagent.llm.failures import unreadable
@@ -54,13 +54,6 @@ class RawReply:
 
 class Shape(BaseModel):
     """The part of a reply that is read. The rest may be anything."""
-
-
-class CachedTokens(Shape):
-    """How both of OpenAI's APIs tell what their cache had a part in."""
-
-    cached_tokens: NonNegativeInt | None = None
-    cache_write_tokens: NonNegativeInt | None = None
 
 
 def read_shape(shape: type[T], content: bytes | JsonObject, name: str) -> T:
@@ -114,10 +107,6 @@ def clean(text: str) -> str:
 
 def base64_of(image: ImagePart) -> str:
     return base64.b64encode(image.data).decode()
-
-
-def data_url(image: ImagePart) -> str:
-    return f"data:{image.media_type};base64,{base64_of(image)}"
 
 
 def system_text(request: Request, entry: ModelEntry) -> str:
