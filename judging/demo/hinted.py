@@ -27,7 +27,7 @@ from runs.launching.experiments.hint_plans import HintPlan, HintPool, plan_hints
 from runs.launching.experiments.plans import Plan, read_seeds
 from runs.models import Hint, LearningJob, Run, User
 from runs.models.experiments import HINTS_KEY
-from webagent.agents.errands.visitor import Visitor
+from webagent.agents.errands.people import Visitor
 from webagent.knowledge.entries import Level, Relatedness
 from webagent.llm.interface import FailureKind, ModelFailure, Reply, Request, TextPart
 

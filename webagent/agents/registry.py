@@ -8,8 +8,7 @@ from pathlib import Path
 from pydantic import JsonValue, ValidationError
 
 from webagent.agents.agent import Agent, Limitable
-from webagent.agents.errands.resident import Resident
-from webagent.agents.errands.visitor import Visitor
+from webagent.agents.errands.people import Resident, Visitor
 from webagent.agents.generic.agent import NAME as GENERIC
 from webagent.agents.generic.agent import GenericAgent
 from webagent.agents.screen.agent import NAME as SCREEN

@@ -2,7 +2,7 @@
 
 from tests.webagent.pages import observation
 from webagent.agents.agent import Advisable
-from webagent.agents.errands.visitor import Visitor
+from webagent.agents.errands.people import Visitor
 from webagent.agents.registry import make_agent
 from webagent.trajectory.live import Taken
 

@@ -1,8 +1,14 @@
-"""A scripted visitor of Larkfield: goes by the words of the goal, and by the tips it is given.
+"""Scripted people of Larkfield.
 
-It knows no page and believes what it is told: it does tip after tip as long as the page has what
-they name. A tip that fits shows it a way that the goal's words do not, and one that does not fit
-leads it astray. Left to itself, it takes a form that is filled for one that is sent.
+A resident goes where the answer is, and says it in a style. It answers from what the page shows, so
+the way it puts an answer is the only thing that differs between styles. That is what makes it
+useful: a right answer in a sentence shows what a strict matcher misses, a careless one what it lets
+through.
+
+A visitor goes by the words of the goal, and by the tips it is given. It knows no page and believes
+what it is told: it does tip after tip as long as the page has what they name. A tip that fits shows
+it a way that the goal's words do not, and one that does not fit leads it astray. Left to itself, it
+takes a form that is filled for one that is sent.
 """
 
 from __future__ import annotations
@@ -10,18 +16,97 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import StrEnum
+from itertools import groupby
 
 from pydantic import validate_call
 
-from webagent.agents.scripted import Scripted, action_on
+from webagent.agents.errands.errand import Errand, Lines, Move
+from webagent.agents.errands.town import FORUM, LIBRARY, MAP, SHOP
+from webagent.agents.scripted import Scripted, action_on, taken_by
 from webagent.trajectory.axtree import Node, subtree
 from webagent.trajectory.live import Decision, Observation, Taken
 from webagent.trajectory.records import AgentRecord
 from webagent.trajectory.texts import quoted
 
-NAME = "visitor"
-CONTROLS = frozenset({"link", "button"})
-FIELDS = frozenset({"textbox", "combobox"})
+_CONTROLS = frozenset({"link", "button"})
+_FIELDS = frozenset({"textbox", "combobox"})
+_WAIT = "noop(500)"
+ERRANDS = LIBRARY | SHOP | FORUM | MAP
+"""By words that stand in one goal alone."""
+
+
+class Style(StrEnum):
+    """How the answer is put: the bare value, within a sentence, or read off carelessly."""
+
+    PLAIN = "plain"
+    SENTENCE = "sentence"
+    CARELESS = "careless"
+
+
+class Resident(Scripted):
+    """Serves one of the errands it knows; gives up on anything else.
+
+    Args:
+        style: how it puts its answers.
+    """
+
+    @validate_call
+    def __init__(self, style: Style = Style.PLAIN) -> None:
+        self.style = style
+        self._done = 0
+
+    def act(self, observation: Observation) -> Decision:
+        """The next move on the way, or the answer at its end."""
+        errand = next((e for text, e in ERRANDS.items() if text in observation.goal), None)
+        if errand is None:
+            return Decision(
+                action=None, thought="I do not know how to do this.", gave_up=True, finished=True
+            )
+        way = errand.way
+        if self.style is Style.CARELESS and errand.careless_way is not None:
+            way = errand.careless_way
+        if self._done < len(way):
+            made = _make(way[self._done], observation)
+            self._done += made.action != _WAIT
+            return made
+        return Decision(
+            action=f"send_msg_to_user({self._answer(errand, observation)!r})",
+            thought="I have what was asked for.",
+            finished=True,
+        )
+
+    def resume_from(self, history: Sequence[Taken]) -> None:
+        """The moves that are still made count."""
+        self._done = taken_by(
+            "resident", [step for step in history if step.decision.action != _WAIT]
+        )
+
+    def describe(self) -> AgentRecord:
+        return self.record("resident", {"style": self.style.value})
+
+    def _answer(self, errand: Errand, observation: Observation) -> str:
+        lines = page_lines(observation)
+        if self.style is Style.CARELESS:
+            return errand.careless(lines)
+        answer = errand.read(lines)
+        return errand.sentence.format(answer) if self.style is Style.SENTENCE else answer
+
+
+def page_lines(observation: Observation) -> Lines:
+    """The visible texts of the page in reading order, each once where nodes repeat it."""
+    texts = filter(None, (node.name.strip() for node in observation.nodes))
+    return tuple(text for text, _again in groupby(texts))
+
+
+def _make(move: Move, observation: Observation) -> Decision:
+    roles = _CONTROLS if move.text is None else _FIELDS
+    for node in observation.nodes:
+        if node.bid and node.role in roles and node.name == move.name:
+            action = action_on(node, move.text)
+            return Decision(action=action, thought=f"Next is {move.name!r}.")
+    return Decision(action=_WAIT, thought=f"{move.name!r} is not on this page yet; I wait for it.")
+
 
 _TIP = re.compile(r"^\d+\. (?:(Click)|Type into|Select in) (.+)$", re.MULTILINE)
 _SENDS = re.compile(r"\bform\b.*\bbutton\b", re.IGNORECASE)
@@ -64,7 +149,7 @@ class Visitor(Scripted):
     def advise(self, tips: str) -> None:
         self._text = tips
         found = [
-            _Tip(CONTROLS if click else FIELDS, next(iter(quoted(what)), None))
+            _Tip(_CONTROLS if click else _FIELDS, next(iter(quoted(what)), None))
             for click, what in _TIP.findall(tips)
         ]
         self._tips: list[_Tip] | None = found or None
@@ -90,19 +175,19 @@ class Visitor(Scripted):
         """It decides alike whenever it sees the same."""
         self.advise(self._text)
         for step in history:
-            if step.by == NAME:
+            if step.by == "visitor":
                 self.act(step.before)
 
     def describe(self) -> AgentRecord:
         """Without hints there is no word of them."""
-        return self.record(NAME, {"hints": self._hints} if self._hints else {})
+        return self.record("visitor", {"hints": self._hints} if self._hints else {})
 
     def _own_way(self, page: _Page) -> Decision:
-        if field := page.fitting(FIELDS):
+        if field := page.fitting(_FIELDS):
             self._has_filled = True
             return self._use(page, field, "The goal says what belongs there.")
         if not self._has_filled:
-            control = page.fitting(CONTROLS)
+            control = page.fitting(_CONTROLS)
             return self._use(page, control, "The goal speaks of this.") if control else _DONE
         button = page.fitting(frozenset({"button"})) if self._sends else None
         self._sends = False
@@ -134,17 +219,17 @@ class _Page:
             for node in self._nodes
             if node.bid and node.role in roles and node.name not in self._used
         ]
-        if roles == FIELDS:
+        if roles == _FIELDS:
             return next(filter(self._serves, nodes), None)
         best = max(nodes, key=self._shared, default=None)
         return best if best and self._shared(best) else None
 
     def action(self, node: Node) -> str:
         """What is done with the element."""
-        return action_on(node, None if node.role in CONTROLS else self._value(node))
+        return action_on(node, None if node.role in _CONTROLS else self._value(node))
 
     def _serves(self, node: Node) -> bool:
-        return node.role in CONTROLS or self._value(node) is not None
+        return node.role in _CONTROLS or self._value(node) is not None
 
     def _value(self, node: Node) -> str | None:
         if node.role == "combobox":
