@@ -1,12 +1,24 @@
-"""An agent that asks a language model for each action, and is patient with unusable replies."""
+"""An agent that asks a language model for each action: its prompts, and what becomes of replies."""
 
-from collections.abc import Sequence
+import io
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+
+from PIL import Image, ImageDraw, ImageFont
 
 from webagent.agents.generic.asking import Tries
 from webagent.agents.generic.knowledge import knowledge_version
-from webagent.agents.generic.page import CUT, marked_screenshot
-from webagent.agents.generic.parts import Parts, PartsWriter, Turn, flat, learn, remember, turns_of
+from webagent.agents.generic.page import CUT, can_be_acted_on
+from webagent.agents.generic.parts import (
+    Parts,
+    PartsWriter,
+    Turn,
+    flat,
+    is_in_view,
+    learn,
+    remember,
+    turns_of,
+)
 from webagent.agents.generic.request import (
     REPLY_SHARE,
     SCHEMA,
@@ -25,7 +37,7 @@ from webagent.llm.registry import ModelEntry
 from webagent.llm.untrusted import filled, marked_block, word_outside
 from webagent.trajectory.live import Decision, Observation, Taken
 from webagent.trajectory.recording import picture_of
-from webagent.trajectory.records import AgentRecord, Json
+from webagent.trajectory.records import AgentRecord, Box, Json
 
 IMAGE_TYPES = ("image/png", "image/jpeg", "image/webp")
 
@@ -63,7 +75,7 @@ class PromptMaker:
             PromptTooLong: goal and actions alone are over it.
         """
         most = self.budget if budget is None else min(budget, self.budget)
-        marked = marked_screenshot(observation) if self._settings.marks else None
+        marked = _marked_screenshot(observation) if self._settings.marks else None
         images = self._images(observation, marked)
         stable = max(0, most - count_request(self._stable(observation, images), self._entry))
 
@@ -168,6 +180,57 @@ class PromptMaker:
         if self._settings.sees_picture:
             images.append(ImagePart(marked or observation.screenshot, "image/png"))
         return tuple(images)
+
+
+_COLOURS = ("#b00020", "#0b57d0", "#146c2e", "#7a3ea8", "#a04b00", "#00626e")
+_FONT_SIZE = 11
+_SMALLEST = 3
+"""Pixels: what is thinner cannot be hit."""
+
+
+def _marked_screenshot(observation: Observation) -> bytes:
+    """The screenshot as a PNG with a frame and a bid on every element that can be acted on."""
+    with Image.open(io.BytesIO(observation.screenshot)) as opened:
+        picture = opened.convert("RGB")
+    draw = ImageDraw.Draw(picture)
+    font = ImageFont.load_default(_FONT_SIZE)
+    for number, (bid, box) in enumerate(marked_elements(observation)):
+        colour = _COLOURS[number % len(_COLOURS)]
+        left, top = max(box.x, 0), max(box.y, 0)
+        right = min(box.x + box.width, picture.width) - 1
+        bottom = min(box.y + box.height, picture.height) - 1
+        draw.rectangle((left, top, max(left, right), max(top, bottom)), outline=colour, width=1)
+        _label(draw, font, bid, (left, top), colour, picture.size)
+    buffer = io.BytesIO()
+    picture.save(buffer, format="PNG")
+    return buffer.getvalue()
+
+
+def marked_elements(observation: Observation) -> Iterator[tuple[str, Box]]:
+    """Bid and box of what can be acted on within the picture, in the tree's order."""
+    for node in observation.nodes:
+        box = observation.boxes.get(node.bid) if node.bid else None
+        if node.bid is None or box is None or not can_be_acted_on(node):
+            continue
+        if is_in_view(box, observation) and min(box.width, box.height) >= _SMALLEST:
+            yield node.bid, box
+
+
+def _label(
+    draw: ImageDraw.ImageDraw,
+    font: ImageFont.FreeTypeFont | ImageFont.ImageFont,
+    text: str,
+    corner: tuple[float, float],
+    colour: str,
+    size: tuple[int, int],
+) -> None:
+    """The text on a plate at the corner, above the element if there is room, inside the picture."""
+    x0, y0, x1, y1 = draw.textbbox((0, 0), text, font=font)
+    width, height = x1 - x0 + 4, y1 - y0 + 4
+    left = max(0.0, min(corner[0], size[0] - width))
+    top = corner[1] - height if corner[1] >= height else corner[1]
+    draw.rectangle((left, top, left + width, top + height), fill=colour)
+    draw.text((left + 2 - x0, top + 2 - y0), text, fill="white", font=font)
 
 
 NAME = "generic"

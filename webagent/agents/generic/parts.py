@@ -9,15 +9,14 @@ from dataclasses import asdict, dataclass, replace
 from functools import cache
 from itertools import accumulate
 
-from webagent.agents.generic.interest import Interest
 from webagent.agents.generic.knowledge import KnowledgeWriter, framed
-from webagent.agents.generic.page import cut_tree, is_in_view
+from webagent.agents.generic.page import Interest, cut_tree
 from webagent.agents.generic.request import Example, HistoryWords
 from webagent.agents.settings import KNOWLEDGE_TOKENS, AgentSettings
 from webagent.llm.budget import count_tokens, fitting
 from webagent.llm.untrusted import filled, visible
 from webagent.trajectory.live import Observation, Taken
-from webagent.trajectory.records import Json
+from webagent.trajectory.records import Box, Json
 
 LONGEST_ACTION = 300
 LONGEST_THOUGHT = 2000
@@ -266,6 +265,16 @@ def _interest(observation: Observation, turns: Sequence[Turn]) -> Interest:
         texts=(observation.goal, _action_text(last)),
         bids=frozenset(named | focused),
         in_view=frozenset(seen),
+    )
+
+
+def is_in_view(box: Box, observation: Observation) -> bool:
+    """Whether the window shows any of it."""
+    return (
+        box.x < observation.width
+        and box.y < observation.height
+        and box.x + box.width > 0
+        and box.y + box.height > 0
     )
 
 

@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from webagent.agents.generic.interest import Interest
-from webagent.agents.generic.page import cut_tree
+from webagent.agents.generic.page import Interest, cut_tree
 from webagent.agents.generic.parts import Turn, history_text
 from webagent.agents.generic.request import (
     REPLY_SHARE,

@@ -5,8 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.webagent.agents.generic.made import long_tree
-from webagent.agents.generic.interest import Interest
-from webagent.agents.generic.page import cut_tree
+from webagent.agents.generic.page import Interest, cut_tree
 from webagent.llm.budget import count_tokens
 
 NOTE = "… {{lines}} lines left out, {{acting}} of them can be acted on"

@@ -11,8 +11,7 @@ from PIL import Image, ImageChops
 
 from tests.webagent.agents.generic.made import entry, long_tree, settings, text_of, whole
 from tests.webagent.pages import observation, png
-from webagent.agents.generic.agent import PromptMaker
-from webagent.agents.generic.page import marked_elements
+from webagent.agents.generic.agent import PromptMaker, marked_elements
 from webagent.agents.generic.parts import Turn
 from webagent.agents.generic.request import Failed, PromptTooLong, load_wording, wording_versions
 from webagent.llm.budget import count_request
