@@ -25,18 +25,20 @@ from runs.catalogue.milestones.definitions import definitions_of, resolved
 from runs.models import Milestone, Run, Step
 from runs.storage.blobs import MissingBlobError, read_blob
 from webagent.environment.placeholders import placeholders
-from webagent.milestones.checks import ReportedCheck, Rule
+from webagent.milestones.checks import ReportedCheck
 from webagent.milestones.findings import (
     CheckedSteps,
     Definition,
     Progress,
+    Rule,
     digest_of,
     find_milestones,
+    looks,
+    reported_milestones,
     track,
     weights_of,
 )
 from webagent.milestones.findings import Finding as MilestoneFinding
-from webagent.milestones.seen import looks, reported_milestones
 from webagent.trajectory.records import BlobRecord, StepRecord
 
 NO_MILESTONES = gettext_noop("the task has no milestones")

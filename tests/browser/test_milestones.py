@@ -11,8 +11,8 @@ from runs.catalogue.milestones.services import set_milestones
 from tests.browser.conftest import OpenPage
 from tests.judging.factories import annotators_of, make_study
 from tests.runs.factories import make_run, make_task, make_user
-from webagent.milestones.checks import Rule, UrlCheck
-from webagent.milestones.findings import Definition
+from webagent.milestones.checks import UrlCheck
+from webagent.milestones.findings import Definition, Rule
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 

@@ -1,10 +1,12 @@
 """Mechanical checks: whether one step shows, or did, what a milestone asks for.
 
-A check looks at a single step. `Rule` puts two together: what reaches a milestone, and what, if
-anything, takes it away again. Patterns know `*` alone, so that no page can make one slow.
+A check looks at a single step. Patterns know `*` alone, so that no page can make one slow.
 """
 
-from collections.abc import Iterable
+import unicodedata
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
 from typing import Annotated, Literal, Self
 from urllib.parse import unquote
 
@@ -17,8 +19,7 @@ from pydantic import (
     model_validator,
 )
 
-from webagent.milestones.seen import StepView, plain, plain_name
-from webagent.trajectory.axtree import Node
+from webagent.trajectory.axtree import Node, parse_axtree
 from webagent.trajectory.records import ActionRecord
 
 MAX_CHARS = 500
@@ -33,6 +34,42 @@ def _not_only_stars(pattern: str) -> str:
 Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_CHARS)]
 Pattern = Annotated[Text, AfterValidator(_not_only_stars)]
 Optional = Annotated[str, StringConstraints(strip_whitespace=True, max_length=MAX_CHARS)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class StepView:
+    """One look at a run: a page, or what an action did.
+
+    Attributes:
+        step: the step that led to it: a page seen before an action came of the step before.
+        shown_at: the step to look at, if that is another one.
+        url: the page's address; None where this is no look at a page, or it was not kept.
+        tree: the page's accessibility tree, as text; None likewise.
+        actions: what the agent did, where this is a look at its action.
+        reported: milestones as the environment reported them after the action.
+        is_fresh_start: everything done before was undone, and this page is a new beginning.
+    """
+
+    step: int
+    shown_at: int | None = None
+    url: str | None = None
+    tree: str | None = None
+    actions: tuple[ActionRecord, ...] = ()
+    reported: Mapping[str, bool] = field(default_factory=dict)
+    is_fresh_start: bool = False
+
+    @cached_property
+    def nodes(self) -> tuple[Node, ...]:
+        """The tree's nodes, parsed once; none where it is not of BrowserGym's form."""
+        return parse_axtree(self.tree or "")
+
+    @cached_property
+    def text(self) -> str:
+        """The words of the page, to be compared; of a tree of unknown form all that it holds."""
+        if not self.nodes:
+            return _plain(self.tree or "")
+        words = (word for node in self.nodes for word in (node.name, node.value) if word)
+        return _plain(" ".join(words))
 
 
 class _Check(BaseModel):
@@ -66,7 +103,8 @@ class UrlCheck(_Check):
         return seen.url is not None
 
     def finds(self, seen: StepView) -> bool | None:
-        return fits(_plain_url(self.pattern), _plain_url(seen.url or ""))
+        both = (self.pattern, seen.url or "")
+        return fits(*(unquote(each).casefold().rstrip("/") for each in both))
 
     def evidence(self, seen: StepView) -> str:
         return f"the address is {(seen.url or '')[:MAX_CHARS]}"
@@ -82,7 +120,7 @@ class TextCheck(_Check):
     text: Pattern
 
     def finds(self, seen: StepView) -> bool | None:
-        return fits(f"*{plain_name(self.text)}*", seen.text)
+        return fits(f"*{_plain_name(self.text)}*", seen.text)
 
     def evidence(self, seen: StepView) -> str:
         return f"the page says “{self.text}”"
@@ -137,18 +175,16 @@ class ElementCheck(_Check):
     def _is_meant(self, node: Node) -> bool:
         if self.role and node.role.lower() != self.role.lower():
             return False
-        return not self.name or fits(plain_name(self.name), plain_name(node.name))
+        return not self.name or fits(_plain_name(self.name), _plain_name(node.name))
 
     def _is_so(self, node: Node) -> bool:
         if self.state == "present":
             return True
         if self.state == "value":
-            wanted, held = plain(self.value), plain(node.value or "")
+            wanted, held = _plain(self.value), _plain(node.value or "")
             # Who writes "filled with *" means a text, whatever it is, and no empty field.
             return fits(wanted, held) and bool(held or not wanted)
-        if self.state == "unchecked":
-            return not node.has("checked")
-        return node.has(self.state)
+        return not node.has("checked") if self.state == "unchecked" else node.has(self.state)
 
 
 class ActionCheck(_Check):
@@ -189,10 +225,10 @@ class ActionCheck(_Check):
             return False
         if self.target:
             called = action.target.text if action.target else None
-            if called is None or not fits(plain(self.target), plain(called)):
+            if called is None or not fits(_plain(self.target), _plain(called)):
                 return False
         return not self.text or any(
-            fits(plain(self.text), plain(value)) for value in _written(action)
+            fits(_plain(self.text), _plain(value)) for value in _written(action)
         )
 
 
@@ -222,20 +258,6 @@ Check = Annotated[
 ]
 
 
-class Rule(BaseModel):
-    """When a milestone is reached, and when it is lost again.
-
-    Without `lost_when` an address, a text or an action counts for good once it was there, and so
-    does an element that was present. An element's state is lost when the element is seen in
-    another one, and a report when it is taken back.
-    """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    reached_when: Check
-    lost_when: Check | None = None
-
-
 def fits(pattern: str, text: str) -> bool:
     """Whether the whole text is what the pattern says, `*` standing for any characters.
 
@@ -256,8 +278,15 @@ def fits(pattern: str, text: str) -> bool:
     return len(text) - len(last) >= position and text.endswith(last)
 
 
-def _plain_url(url: str) -> str:
-    return unquote(url).casefold().rstrip("/")
+def _plain(text: str) -> str:
+    """The text as comparisons see it: compatible forms, folded case, single spaces."""
+    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+
+
+@lru_cache(maxsize=20_000)
+def _plain_name(name: str) -> str:
+    """The same for what comes again and again: patterns, and names of elements."""
+    return _plain(name)
 
 
 def _written(action: ActionRecord) -> Iterable[str]:

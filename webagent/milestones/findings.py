@@ -1,19 +1,34 @@
 """Milestones of a task, what was found of each by mechanical checks, and the progress made."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
-from webagent.milestones.checks import Rule
-from webagent.milestones.seen import StepView
+from webagent.milestones.checks import Check, StepView
 from webagent.trajectory.canonical import json_digest
+from webagent.trajectory.records import BlobRecord, Observation, StepRecord
+from webagent.trajectory.values import mapping
 
 MAX_NAME = 200
 MAX_WEIGHT = 1_000_000
 Name = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_NAME)]
+
+
+class Rule(BaseModel):
+    """When a milestone is reached, and when it is lost again.
+
+    Without `lost_when` an address, a text or an action counts for good once it was there, and so
+    does an element that was present. An element's state is lost when the element is seen in
+    another one, and a report when it is taken back.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    reached_when: Check
+    lost_when: Check | None = None
 
 
 class Definition(BaseModel):
@@ -161,6 +176,42 @@ def _from(finding: Finding, since: int | None) -> Finding:
     )
 
 
+def looks(
+    steps: Sequence[StepRecord], tree_text: Callable[[BlobRecord], str | None]
+) -> Iterator[StepView]:
+    """The steps as a row of looks: before, action, and after where that was kept.
+
+    A rollback begins a new branch, on which the page is a fresh start; trees are read one by one.
+
+    Args:
+        tree_text: the text of an accessibility tree, given its file; None where that is gone.
+    """
+
+    def page(step: int, seen: Observation | None, **told: Any) -> StepView:
+        tree = tree_text(seen.a11y_tree) if seen and seen.a11y_tree else None
+        return StepView(step=step, url=seen.url if seen else None, tree=tree or None, **told)
+
+    branch = 0
+    for place, step in enumerate(steps):
+        is_fresh = place > 0 and step.branch != branch
+        branch = step.branch
+        came_of = steps[place - 1].index if place and not is_fresh else step.index
+        yield page(came_of, step.before, shown_at=step.index, is_fresh_start=is_fresh)
+        yield StepView(
+            step=step.index,
+            actions=tuple(action for action in step.actions if action.name is not None),
+            reported=reported_milestones(step),
+        )
+        if step.after is not None:
+            yield page(step.index, step.after)
+
+
+def reported_milestones(step: StepRecord) -> dict[str, bool]:
+    """What the environment said of its milestones after the step's action."""
+    said = mapping((step.extra or {}).get("milestones"))
+    return {name: reached for name, reached in said.items() if isinstance(reached, bool)}
+
+
 @dataclass(frozen=True, slots=True)
 class CheckedSteps:
     """What the checks found, and which milestones they had nothing to look at for."""
@@ -232,7 +283,7 @@ def find_milestones(milestones: Sequence[Definition], looks: Iterable[StepView])
     without a rule aside.
 
     Args:
-        looks: of one run, in order, as `seen.looks` makes them; gone through once.
+        looks: of one run, in order, as `looks` makes them; gone through once.
     """
     watches = [_Watch(one, one.rule) for one in milestones if one.rule is not None]
     ordered = [watch for watch in watches if watch.milestone.is_ordered]

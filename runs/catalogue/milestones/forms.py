@@ -14,8 +14,8 @@ from django.utils.translation import gettext_lazy, pgettext_lazy
 from pydantic import ValidationError
 
 from runs.catalogue.milestones.definitions import MOST
-from webagent.milestones.checks import MAX_CHARS, Rule
-from webagent.milestones.findings import MAX_NAME, MAX_WEIGHT, Definition
+from webagent.milestones.checks import MAX_CHARS
+from webagent.milestones.findings import MAX_NAME, MAX_WEIGHT, Definition, Rule
 
 PREFIX = "m"
 SIDES = ("reached", "lost")

@@ -21,8 +21,8 @@ from runs.catalogue.milestones.definitions import digest_of_task
 from runs.catalogue.milestones.services import set_milestones
 from runs.models import Run, Task
 from tests.runs.factories import make_run, make_task, make_text
-from webagent.milestones.checks import ElementCheck, Rule, TextCheck, UrlCheck
-from webagent.milestones.findings import Definition
+from webagent.milestones.checks import ElementCheck, TextCheck, UrlCheck
+from webagent.milestones.findings import Definition, Rule
 from webagent.trajectory.records import BlobRecord, Observation
 
 pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only("tests an evaluator")]

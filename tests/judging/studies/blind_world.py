@@ -53,8 +53,8 @@ from runs.models import (
 )
 from tests.judging.factories import make_dispute, make_label, make_study, next_assignment
 from tests.runs.factories import make_run, make_task, make_text, make_user
-from webagent.milestones.checks import Rule, TextCheck
-from webagent.milestones.findings import Definition, Finding, Progress
+from webagent.milestones.checks import TextCheck
+from webagent.milestones.findings import Definition, Finding, Progress, Rule
 from webagent.trajectory.records import (
     AgentRecord,
     ErrorRecord,

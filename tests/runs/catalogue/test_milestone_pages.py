@@ -11,8 +11,8 @@ from runs.catalogue.milestones.services import set_milestones
 from runs.models import Milestone, Task, TaskSet, User
 from tests.judging.factories import make_study
 from tests.runs.factories import client_of, make_run, make_task
-from webagent.milestones.checks import ActionCheck, ElementCheck, Rule, TextCheck, UrlCheck
-from webagent.milestones.findings import Definition
+from webagent.milestones.checks import ActionCheck, ElementCheck, TextCheck, UrlCheck
+from webagent.milestones.findings import Definition, Rule
 
 pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only("tests what pages show")]
 CART = Definition(name="zq-cart", rule=Rule(reached_when=UrlCheck(pattern="*/zq-cart")))

@@ -27,8 +27,8 @@ from runs.catalogue.milestones.services import (
 from runs.models import Milestone, Task, TaskSet
 from runs.models.hooks import milestones_changed
 from tests.runs.factories import make_task
-from webagent.milestones.checks import Rule, TextCheck, UrlCheck
-from webagent.milestones.findings import Definition
+from webagent.milestones.checks import TextCheck, UrlCheck
+from webagent.milestones.findings import Definition, Rule
 
 pytestmark = pytest.mark.django_db
 

@@ -9,9 +9,17 @@ from tests.webagent.kept import Kept
 from webagent.agents.running import run_episode
 from webagent.environment.interface import take_step
 from webagent.environment.registry import make_environment, register_suite
-from webagent.milestones.checks import ActionCheck, ReportedCheck, Rule, TextCheck
-from webagent.milestones.findings import Definition, Progress, find_milestones, track, weights_of
-from webagent.milestones.seen import looks, reported_milestones
+from webagent.milestones.checks import ActionCheck, ReportedCheck, TextCheck
+from webagent.milestones.findings import (
+    Definition,
+    Progress,
+    Rule,
+    find_milestones,
+    looks,
+    reported_milestones,
+    track,
+    weights_of,
+)
 from webagent.trajectory.live import Decision, Observation, StepResult
 from webagent.trajectory.records import AgentRecord, Outcome, StepRecord
 

@@ -10,12 +10,12 @@ from webagent.milestones.checks import (
     Check,
     ElementCheck,
     ReportedCheck,
-    Rule,
+    StepView,
     TextCheck,
     UrlCheck,
     fits,
 )
-from webagent.milestones.seen import StepView
+from webagent.milestones.findings import Rule
 from webagent.trajectory.records import ActionRecord, Target
 
 TREE = """RootWebArea 'Shop'

@@ -3,9 +3,16 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webagent.milestones.checks import ElementCheck, ReportedCheck, Rule, TextCheck, UrlCheck
-from webagent.milestones.findings import Definition, digest_of, find_milestones, in_order, track
-from webagent.milestones.seen import StepView, looks
+from webagent.milestones.checks import ElementCheck, ReportedCheck, StepView, TextCheck, UrlCheck
+from webagent.milestones.findings import (
+    Definition,
+    Rule,
+    digest_of,
+    find_milestones,
+    in_order,
+    looks,
+    track,
+)
 from webagent.trajectory.records import BlobRecord, Observation, StepRecord
 
 

@@ -8,9 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from webagent.milestones.checks import ActionCheck, ElementCheck, Rule, TextCheck, UrlCheck
-from webagent.milestones.findings import Definition, Progress, find_milestones, track, weights_of
-from webagent.milestones.seen import looks
+from webagent.milestones.checks import ActionCheck, ElementCheck, TextCheck, UrlCheck
+from webagent.milestones.findings import (
+    Definition,
+    Progress,
+    Rule,
+    find_milestones,
+    looks,
+    track,
+    weights_of,
+)
 from webagent.trajectory.bundles import RunBundle
 from webagent.trajectory.reading import open_runs
 from webagent.trajectory.records import TextPart
