@@ -10,13 +10,18 @@ from typing import Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from webagent.knowledge import extraction as asking
 from webagent.knowledge.entries import Level
-from webagent.knowledge.extraction import Conversation, Wording
 from webagent.knowledge.leaks import SourceRun, leaks
 from webagent.knowledge.relevance import share_in_common, words_of
 from webagent.llm.interface import LanguageModel, Request
-from webagent.llm.untrusted import marked_block, visible, word_outside
+from webagent.llm.untrusted import (
+    Conversation,
+    Wording,
+    marked_block,
+    read_wording,
+    visible,
+    word_outside,
+)
 from webagent.trajectory.canonical import json_digest
 from webagent.trajectory.texts import quoted
 
@@ -211,7 +216,7 @@ def load_wording(own: HintWords | None = None) -> Wording:
 
     The SHA-256 of others is that of all parts as they are asked with.
     """
-    ours = asking.load_wording(VERSION, FOLDER)
+    ours = read_wording(VERSION, FOLDER)
     if own is None:
         return ours
     parts = {**ours.parts, **own.parts}
@@ -229,7 +234,7 @@ def hint_request(model: str, source: SourceRun, level: Level, wording: Wording) 
         "run", mark=mark, goal=marked_block("task", mark, goal), log=marked_block("run", mark, log)
     )
     if source.more:
-        several = asking.load_wording(SEVERAL, FOLDER).filled(SEVERAL, n=str(len(source.logs)))
+        several = read_wording(SEVERAL, FOLDER).filled(SEVERAL, n=str(len(source.logs)))
         told = f"{told}\n\n{several}"
     form, _check = _LEVELS[level]
     words = f"{told}\n\n{wording.filled(level.value)}"

@@ -1,16 +1,22 @@
 """Texts from outside on their way into a prompt, and replies as the objects that were asked for.
 
-Everything here is a function of the texts alone, so that equal questions are equal requests.
+Equal texts are put into equal prompts: what stands there is a function of the texts alone. A reply
+that is not what was asked for is sent back with what is wrong.
 """
 
 import hashlib
 import re
+import tomllib
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
+from pathlib import Path
 from typing import TypeVar
 
 from pydantic import BaseModel, ValidationError
 
+from webagent.llm.interface import LanguageModel, Message, Reply, Request
 from webagent.trajectory.values import field_errors
 
 _HIDING = {"Cc", "Cf", "Cs", "Zl", "Zp"}
@@ -127,3 +133,137 @@ def read_json(text: str, form: type[Form], longest: int = LONGEST_REPLY) -> Form
         return form.model_validate_json(without_fence(text))
     except ValidationError as error:
         raise InvalidReplyError("; ".join(map(str, field_errors(error)[:MOST_PROBLEMS]))) from error
+
+
+MAX_ASKS = 3
+"""How often a reply is asked for that keeps being wrong."""
+MOST_OBJECTIONS = 20
+LONGEST_OBJECT = 200_000
+
+
+class BadReply(ValueError):
+    """The model gave no valid reply; the message says what was wrong last, or first of it."""
+
+    def __init__(self, problems: Sequence[str], asks: int) -> None:
+        super().__init__(problems[0])
+        self.problems = problems
+        self.asks = asks
+
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """The prompts of a version, and the SHA-256 of their file."""
+
+    version: str
+    sha256: str
+    parts: Mapping[str, str]
+
+    def filled(self, part: str, **texts: str) -> str:
+        """A part with every slot filled. What is filled in is not looked at again."""
+        return filled(self.parts[part], **texts).strip()
+
+    def request(
+        self, model: str, words: str, form: type[BaseModel], name: str, max_tokens: int
+    ) -> Request:
+        """The words under the system prompt, to be answered by the form of that name."""
+        return Request(
+            model=model,
+            system=self.filled("system"),
+            messages=(Message.user(words),),
+            schema=strict_schema(form),
+            schema_name=name,
+            max_tokens=max_tokens,
+        )
+
+
+@cache
+def read_wording(version: str, folder: Path) -> Wording:
+    """The prompts of that version in the folder."""
+    content = (folder / f"{version}.toml").read_bytes()
+    return Wording(version, hashlib.sha256(content).hexdigest(), tomllib.loads(content.decode()))
+
+
+@dataclass(slots=True)
+class Conversation:
+    """One question with the replies to it, and what was wrong with each that was sent back.
+
+    Args:
+        repair: part of the wording that says what is wrong, where nothing else is said.
+    """
+
+    model: LanguageModel
+    request: Request
+    wording: Wording
+    repair: str = "repair"
+    replies: list[Reply] = field(default_factory=list)
+    faults: list[tuple[str, ...]] = field(default_factory=list)
+
+    @property
+    def asks(self) -> int:
+        """How often the model was asked."""
+        return len(self.replies)
+
+    def reply(self, form: type[Form], check: Callable[[Form], Sequence[str]]) -> Form:
+        """An object of the form with which nothing is wrong, asked for `MAX_ASKS` times in all.
+
+        Args:
+            check: what else is wrong with an object, in words for the model.
+
+        Raises:
+            BadReply: there was none.
+            ModelFailure: the model gave no reply.
+        """
+        while True:
+            reply = self.model.complete(self.request)
+            self.replies.append(reply)
+            # Providers refuse messages without text.
+            said = Message.assistant(visible(reply.text).strip() or "(nothing)")
+            self.request = replace(self.request, messages=(*self.request.messages, said))
+            try:
+                read = read_json(reply.text, form, LONGEST_OBJECT)
+            except InvalidReplyError as error:
+                problems: Sequence[str] = [str(error)]
+            else:
+                if not (problems := check(read)):
+                    return read
+            if self.asks >= MAX_ASKS:
+                raise BadReply(problems, self.asks)
+            self.object_to(problems)
+
+    def object_to(self, problems: Sequence[str], part: str = "") -> None:
+        """Say what is wrong with the last reply, so that the next one is better."""
+        self.faults.append(tuple(problems))
+        told = "\n".join(f"- {visible(problem)}" for problem in problems[:MOST_OBJECTIONS])
+        said = Message.user(self.wording.filled(part or self.repair, problems=told))
+        self.request = replace(self.request, messages=(*self.request.messages, said))
+
+
+def strict_schema(form: type[BaseModel]) -> dict[str, object]:
+    """The form's JSON schema as providers hold their models to it: all members required.
+
+    `oneOf` becomes `anyOf`, the only choice they know.
+    """
+    return _strict(form.model_json_schema())
+
+
+_UNKNOWN_TO_PROVIDERS = frozenset(
+    ["title", "default", "discriminator", "minLength", "maxLength", "minItems", "maxItems"]
+)
+
+
+def _strict(schema: dict[str, object]) -> dict[str, object]:
+    kept = {
+        "anyOf" if key == "oneOf" else key: _narrow(value)
+        for key, value in schema.items()
+        if key not in _UNKNOWN_TO_PROVIDERS
+    }
+    members = kept.get("properties")
+    if isinstance(members, dict):
+        kept |= {"required": list(members), "additionalProperties": False}
+    return kept
+
+
+def _narrow(value: object) -> object:
+    if isinstance(value, dict):
+        return _strict(value)
+    return [_narrow(each) for each in value] if isinstance(value, list) else value

@@ -19,10 +19,10 @@ from runs.knowledge.hints.writing import source_run
 from runs.models import AgentConfiguration, Experiment, Run, Task, User
 from runs.models.tasks import task_key
 from webagent.knowledge.entries import Level
-from webagent.knowledge.extraction import MAX_ASKS
 from webagent.knowledge.hints import HintWords, hint_request, load_wording
 from webagent.llm.budget import count_request, estimate_cost
 from webagent.llm.registry import ModelEntry
+from webagent.llm.untrusted import MAX_ASKS
 
 SAMPLE = 12
 """Runs whose logs are measured for an estimate; longer lists are told from these."""

@@ -15,11 +15,11 @@ from runs.models.tasks import task_key
 from runs.queue.paid_work import WorkRefusedError
 from webagent.environment.placeholders import resolve_text
 from webagent.knowledge.entries import Level, RunLog, log_of
-from webagent.knowledge.extraction import MOST_PROBLEMS, BadReply
 from webagent.knowledge.hints import HintWords, load_wording, write_hint
 from webagent.knowledge.leaks import SourceRun
 from webagent.knowledge.relevance import DescribedTask
 from webagent.llm.interface import LanguageModel
+from webagent.llm.untrusted import MOST_OBJECTIONS, BadReply
 
 
 class HintParams(BaseModel):
@@ -73,7 +73,7 @@ class HintWriting(Learning):
         try:
             written = write_hint(model, job.model, source, Level(level), wording)
         except BadReply as bad:
-            why = "; ".join(bad.problems[:MOST_PROBLEMS])
+            why = "; ".join(bad.problems[:MOST_OBJECTIONS])
             return Learned(problem=f"Refused {bad.asks} times, the last time because {why}")
         return Learned(
             result={

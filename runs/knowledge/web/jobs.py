@@ -17,10 +17,10 @@ from runs.knowledge.web.sets import NewEntry, entry_of, fill, logs_of
 from runs.models import KnowledgeSet, KnowledgeSource, LearningJob, Run
 from runs.queue.paid_work import WorkRefusedError
 from webagent.knowledge.entries import Entry, SummarisedEntry
-from webagent.knowledge.extraction import BadReply, extract, load_wording
 from webagent.knowledge.leaks import Leak, Literals, literals_of
-from webagent.knowledge.summarising import groups_of, leaks_of, merged, summarise
+from webagent.knowledge.web import extract, groups_of, leaks_of, load_wording, merged, summarise
 from webagent.llm.interface import LanguageModel
+from webagent.llm.untrusted import BadReply
 
 Kind = KnowledgeSet.Kind
 

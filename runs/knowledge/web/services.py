@@ -14,9 +14,15 @@ from runs.knowledge.web.jobs import in_words, leaks_in, next_version
 from runs.knowledge.web.sets import NewEntry, UnfitEntryError, entry_of, fill, logs_of, recount
 from runs.models import KnowledgeEntry, KnowledgeSet, LearningJob, Run, User
 from runs.queue.paid_work import WorkRefusedError
-from webagent.knowledge import extraction, summarising
 from webagent.knowledge.entries import Entry
-from webagent.knowledge.extraction import load_wording
+from webagent.knowledge.web import (
+    EXTRACTION_TOKENS,
+    SUMMARY_TOKENS,
+    extraction_request,
+    groups_of,
+    load_wording,
+    summary_request,
+)
 from webagent.llm.budget import count_request, price_of
 from webagent.llm.interface import Request
 from webagent.llm.registry import ModelEntry
@@ -60,8 +66,8 @@ def estimate_extraction(*, runs: Sequence[UUID], model: str) -> Estimate:
     ids = list(wanted.judgeable().order_by("pk").values_list("pk", flat=True))
     sample = ids if len(ids) <= SAMPLE else ids[:: len(ids) // SAMPLE][:SAMPLE]
     wording = load_wording()
-    requests = [extraction.extraction_request(model, log, wording) for log in logs_of(sample)]
-    return _estimate(len(ids), requests, extraction.MAX_TOKENS, entry)
+    requests = [extraction_request(model, log, wording) for log in logs_of(sample)]
+    return _estimate(len(ids), requests, EXTRACTION_TOKENS, entry)
 
 
 def estimate_summary(*, knowledge_set: KnowledgeSet, model: str) -> Estimate:
@@ -75,12 +81,12 @@ def estimate_summary(*, knowledge_set: KnowledgeSet, model: str) -> Estimate:
     entries = [entry_of(row) for row in knowledge_set.entries.for_agents()]
     wording = load_wording()
     requests = [
-        summarising.summary_request(
+        summary_request(
             model, [(place, entries[place]) for place in group], knowledge_set.site, wording
         )
-        for group in summarising.groups_of(entries)
+        for group in groups_of(entries)
     ]
-    return _estimate(len(requests), requests, summarising.MAX_TOKENS, entry)
+    return _estimate(len(requests), requests, SUMMARY_TOKENS, entry)
 
 
 def start_extraction(

@@ -4,7 +4,8 @@ import pytest
 
 from tests.webagent.knowledge.logs import copies
 from tests.webagent.llm.scripted import Scripted
-from webagent.knowledge.extraction import BadReply, extract
+from webagent.knowledge.web import extract
+from webagent.llm.untrusted import BadReply
 
 
 def entry(ng: str = "The click did nothing.", *steps: int, intent: str = "Open it", ok: str = ""):

@@ -7,7 +7,6 @@ import pytest
 
 from tests.webagent.llm.scripted import Scripted, message_of
 from webagent.knowledge.entries import Level, LogStep, RunLog, log_of
-from webagent.knowledge.extraction import BadReply
 from webagent.knowledge.hints import (
     HintWords,
     abstract_problems,
@@ -18,6 +17,7 @@ from webagent.knowledge.hints import (
     write_hint,
 )
 from webagent.knowledge.leaks import SourceRun
+from webagent.llm.untrusted import BadReply
 
 RUN = SourceRun(
     RunLog(

@@ -7,7 +7,7 @@ from tests.webagent.knowledge.logs import copies, hours
 from tests.webagent.llm.scripted import Scripted
 from webagent.knowledge.entries import Entry, SummarisedEntry, hash_of
 from webagent.knowledge.leaks import LeakKind, literals_of
-from webagent.knowledge.summarising import MOST_IN_A_GROUP, groups_of, merged, summarise
+from webagent.knowledge.web import MOST_IN_A_GROUP, groups_of, merged, summarise
 
 LITERALS = literals_of([copies(), hours()])
 NOTES = [

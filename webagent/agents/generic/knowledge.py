@@ -9,10 +9,9 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from webagent.agents.generic.request import FOLDER
 from webagent.knowledge.entries import Entry, hash_of
-from webagent.knowledge.extraction import Wording, load_wording
 from webagent.knowledge.relevance import Relevance, words_of
 from webagent.llm.budget import count_tokens
-from webagent.llm.untrusted import visible
+from webagent.llm.untrusted import Wording, read_wording, visible
 from webagent.trajectory.records import Json
 
 _GRAMMAR = """
@@ -158,7 +157,7 @@ def knowledge_version() -> str:
 
 
 def _wording() -> Wording:
-    return load_wording(f"knowledge-{VERSION}", FOLDER)
+    return read_wording(f"knowledge-{VERSION}", FOLDER)
 
 
 def _safe(text: str) -> str:

@@ -12,8 +12,7 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from webagent.agents.generic.request import UnusableReply, bare
-from webagent.knowledge.extraction import strict_schema
-from webagent.llm.untrusted import InvalidReplyError, read_json
+from webagent.llm.untrusted import InvalidReplyError, read_json, strict_schema
 from webagent.trajectory.actions import parse_browsergym_actions
 from webagent.trajectory.records import ActionRecord
 

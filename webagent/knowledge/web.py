@@ -1,4 +1,4 @@
-"""Summarised web knowledge: few general entries in place of many, checked for what must not stay.
+"""Web knowledge: raw entries from one run's log, and few general ones in place of many.
 
 Raw entries are put into groups of alike ones, each summarised at one go. An entry of the summary
 that holds an id or a value of the sources is rejected and asked for again, a few times; what then
@@ -7,17 +7,113 @@ still leaks is left out and reported.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from webagent.knowledge.entries import LONGEST_TEXT, Entry, SummarisedEntry
-from webagent.knowledge.extraction import MAX_ASKS, BadReply, Conversation, Wording, load_wording
+from webagent.knowledge.entries import LONGEST_TEXT, Entry, RawEntry, RunLog, SummarisedEntry
 from webagent.knowledge.leaks import Leak, Literals, leaks, words_in
 from webagent.knowledge.relevance import Relevance, share_in_common
 from webagent.llm.interface import LanguageModel, Request
-from webagent.llm.untrusted import marked_block, visible, word_outside
+from webagent.llm.untrusted import (
+    MAX_ASKS,
+    BadReply,
+    Conversation,
+    Wording,
+    marked_block,
+    read_wording,
+    visible,
+    word_outside,
+)
 
-MAX_TOKENS = 8192
+FOLDER = Path(__file__).parent / "knowledge_prompts"
+VERSION = "1"
+
+
+def load_wording() -> Wording:
+    """The prompts that knowledge is asked for with."""
+    return read_wording(VERSION, FOLDER)
+
+
+EXTRACTION_TOKENS = 4096
+MOST_ENTRIES = 40
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Extracted:
+    """What one run taught. `n_without_ng` entries were dropped, since nothing went wrong there."""
+
+    entries: tuple[RawEntry, ...]
+    n_without_ng: int
+    asks: int
+
+
+class _Entry(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    intent: str = Field(min_length=1, max_length=LONGEST_TEXT)
+    ok: str = Field(max_length=LONGEST_TEXT)
+    ng: str = Field(max_length=LONGEST_TEXT)
+    steps: list[int]
+
+
+class _Extraction(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    entries: list[_Entry] = Field(max_length=MOST_ENTRIES)
+
+
+def extraction_request(model: str, log: RunLog, wording: Wording) -> Request:
+    """The question that a run's knowledge is asked for with."""
+    text = log.text
+    mark = word_outside((text, log.site), "extract")
+    words = wording.filled(
+        "extract", mark=mark, site=visible(log.site) or "?", log=marked_block("log", mark, text)
+    )
+    return wording.request(model, words, _Extraction, "web_knowledge", EXTRACTION_TOKENS)
+
+
+def extract(model: LanguageModel, name: str, log: RunLog) -> Extracted:
+    """The knowledge in a run's log, each entry with steps of the log that it rests on.
+
+    Args:
+        name: of the model, in the registry.
+
+    Raises:
+        BadReply: the model gave nothing of the form, or named steps that do not exist.
+        ModelFailure: the model gave no reply.
+    """
+    wording = load_wording()
+    asked = Conversation(model, extraction_request(name, log, wording), wording)
+    entries = asked.reply(_Extraction, lambda reply: _problems(reply.entries, log)).entries
+    kept = tuple(
+        RawEntry(
+            intent=entry.intent.strip(),
+            ok=entry.ok.strip(),
+            ng=entry.ng.strip(),
+            run=log.run,
+            steps=tuple(sorted(set(entry.steps))),
+        )
+        for entry in entries
+        if entry.ng.strip()
+    )
+    return Extracted(entries=kept, n_without_ng=len(entries) - len(kept), asks=asked.asks)
+
+
+def _problems(entries: Sequence[_Entry], log: RunLog) -> list[str]:
+    known = {step.index for step in log.steps}
+    found = []
+    for number, entry in enumerate(entries, start=1):
+        if unknown := sorted(set(entry.steps) - known):
+            found.append(f"entry {number} names steps that are not in the log: {unknown[:10]}")
+        if entry.ng.strip() and not entry.steps:
+            found.append(f"entry {number} names no steps")
+        if not entry.intent.strip():
+            found.append(f"entry {number} has no intent")
+    return found
+
+
+SUMMARY_TOKENS = 8192
 MOST_IN_A_GROUP = 30
 MOST_CHARACTERS = 30_000
 TOO_ALIKE = 0.85
@@ -44,7 +140,8 @@ class Summarised:
     """How many entries were sent back for their leaks."""
 
 
-class _Entry(BaseModel):
+class _SummarisedEntry(BaseModel):
+    __qualname__ = "_Entry"  # in the schema, and so in the request by which a reply is kept
     model_config = ConfigDict(extra="forbid")
 
     intent: str = Field(min_length=1, max_length=LONGEST_TEXT)
@@ -61,10 +158,10 @@ class _Entry(BaseModel):
         )
 
 
-class _Reply(BaseModel):
+class _Summary(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
-    entries: list[_Entry] = Field(min_length=1)
+    entries: list[_SummarisedEntry] = Field(min_length=1)
 
 
 def groups_of(entries: Sequence[Entry]) -> list[list[int]]:
@@ -106,7 +203,7 @@ def summary_request(
     words = wording.filled(
         "summarise", mark=mark, site=visible(site) or "?", notes=marked_block("notes", mark, notes)
     )
-    return wording.request(model, words, _Reply, "web_knowledge_summary", MAX_TOKENS)
+    return wording.request(model, words, _Summary, "web_knowledge_summary", SUMMARY_TOKENS)
 
 
 def summarise(
@@ -135,7 +232,7 @@ def summarise(
     n_redone = 0
     while True:
         try:
-            reply = asked.reply(_Reply, lambda reply: _unknown_sources(reply.entries, known))
+            reply = asked.reply(_Summary, lambda reply: _unknown_sources(reply.entries, known))
         except BadReply:
             if not good:
                 raise
@@ -183,7 +280,7 @@ def _reason_text(rejected: Rejected) -> str:
     return f"The entry with the sources {sources} has {'; '.join(map(str, rejected.leaks))}."
 
 
-def _unknown_sources(entries: Sequence[_Entry], known: set[int]) -> list[str]:
+def _unknown_sources(entries: Sequence[_SummarisedEntry], known: set[int]) -> list[str]:
     return [
         f"entry {number} names sources that are no notes: {unknown[:10]}"
         for number, entry in enumerate(entries, start=1)
