@@ -9,8 +9,7 @@ from pathlib import Path
 from PIL import Image
 
 from tools.detector.samples import read_index
-from webagent.vision.detector import load_detector
-from webagent.vision.ocr import open_ocr
+from webagent.vision.engines import load_detector, open_ocr
 from webagent.vision.reading import ScreenReader
 
 PICTURES = Path(__file__).parents[1] / "data" / "vision"

@@ -1,1 +1,1 @@
-"""Making the detector of `webagent.vision.detector`: pictures, training, measuring."""
+"""Making the detector of `webagent.vision.engines`: pictures, training, measuring."""

@@ -19,7 +19,7 @@ from pathlib import Path
 from PIL import Image
 
 from tools.detector.samples import INDEX, SEEN, UNSEEN, LabelledPicture, read_index
-from webagent.vision.detector import MODEL, THRESHOLD, OnnxDetector
+from webagent.vision.engines import MODEL, THRESHOLD, OnnxDetector
 from webagent.vision.screen import KINDS, Element
 
 IOU = 0.5

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageEnhance, ImageOps
 
-from webagent.vision.detector import SCALE
+from webagent.vision.engines import SCALE
 from webagent.vision.screen import KINDS, Box, Element
 
 INDEX = "pictures.jsonl"

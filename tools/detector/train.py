@@ -23,7 +23,7 @@ from torch.nn import functional
 from tools.detector.evaluate import FLOOR, measure, told
 from tools.detector.network import RANGES, STRIDES, Exported, Network
 from tools.detector.samples import MADE, SIDE, TRAIN, Sample, Sampler, read_index, wanted
-from webagent.vision.detector import MODEL, fed
+from webagent.vision.engines import MODEL, fed
 
 BATCH = 12
 RATE = 3e-3

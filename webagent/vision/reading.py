@@ -1,17 +1,26 @@
-"""From a screenshot to text: read, find, join, and name colours."""
+"""From a screenshot to text: read, find, join, and name colours and what pictures show."""
 
 import io
+import logging
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import groupby
+from typing import Protocol
 
 from PIL import Image
 
-from webagent.vision.detector import CAPTIONED, Captioner, Detector
-from webagent.vision.ocr import Ocr
+from webagent.llm.interface import (
+    ImagePart,
+    LanguageModel,
+    Message,
+    ModelFailure,
+    Request,
+    TextPart,
+)
+from webagent.vision.engines import Detector, Ocr
 from webagent.vision.screen import (
     TEXT,
     Box,
@@ -19,8 +28,11 @@ from webagent.vision.screen import (
     ScreenItem,
     ScreenText,
     TextLine,
+    in_reading_order,
     reading_order,
 )
+
+logger = logging.getLogger(__name__)
 
 # Text belongs to an element that holds this much of it.
 INSIDE = 0.6
@@ -66,19 +78,6 @@ def merged(lines: Sequence[TextLine], elements: Sequence[Element]) -> tuple[Scre
     ]
     items += [ScreenItem(TEXT, piece.text, piece.box) for piece in left]
     return tuple(sorted(items, key=reading_order))
-
-
-def in_reading_order(lines: Iterable[TextLine]) -> str:
-    """The text of pieces that may stand side by side or below each other."""
-    rows: list[list[TextLine]] = []
-    for line in sorted(lines, key=lambda line: (line.box.centre[1], line.box, line.text)):
-        if rows and line.box.centre[1] < rows[-1][0].box.y2:
-            rows[-1].append(line)
-        else:
-            rows.append([line])
-    return " ".join(
-        piece.text for row in rows for piece in sorted(row, key=lambda line: (line.box, line.text))
-    )
 
 
 def _pieces(line: TextLine, ordered: Sequence[Element]) -> list[tuple[int | None, TextLine]]:
@@ -169,6 +168,71 @@ def _commonest(pixels: list[Pixel]) -> Pixel:
 
 def _distance(one: Pixel, other: Pixel) -> int:
     return sum(abs(a - b) for a, b in zip(one, other, strict=True))
+
+
+CAPTIONED = frozenset({"icon", "image"})
+_MARGIN = 4
+_SIDE = 224
+_MAX_TOKENS = 40
+_LONGEST = 60
+_QUESTION = (
+    "This is a small part of a screenshot, with one icon or picture in its middle. Name "
+    "it in at most four words, such as: red star, trash can, reply arrow. Say the name alone."
+)
+
+
+class Captioner(Protocol):
+    """Names what a part of a picture shows."""
+
+    def caption(self, image: Image.Image, box: Box) -> str:
+        """A few words, or "" where there is nothing to say."""
+
+
+class ModelCaptioner:
+    """Asks a vision model of the registry, through the same interface as everybody.
+
+    Without a reply the element goes by its kind alone: a caption is a help, not the sight.
+    """
+
+    def __init__(self, models: LanguageModel, model: str) -> None:
+        self._models = models
+        self._model = model
+        self._known: dict[bytes, str] = {}
+
+    def caption(self, image: Image.Image, box: Box) -> str:
+        part = _part(image, box)
+        if part not in self._known:
+            self._known[part] = self._asked(part)
+        return self._known[part]
+
+    def _asked(self, part: bytes) -> str:
+        request = Request(
+            model=self._model,
+            messages=(Message("user", (TextPart(_QUESTION), ImagePart(part, "image/png"))),),
+            max_tokens=_MAX_TOKENS,
+        )
+        try:
+            said = self._models.complete(request).text
+        except ModelFailure as failure:
+            logger.warning("No caption from %s: %s", self._model, failure)
+            return ""
+        return " ".join(said.split()).strip(" .\"'")[:_LONGEST]
+
+
+def _part(image: Image.Image, box: Box) -> bytes:
+    """The element and a little around it, as a PNG large enough for a model."""
+    corners = (
+        max(0, box.x1 - _MARGIN),
+        max(0, box.y1 - _MARGIN),
+        min(image.width, box.x2 + _MARGIN),
+        min(image.height, box.y2 + _MARGIN),
+    )
+    part = image.convert("RGB").crop(corners)
+    scale = max(1, _SIDE // max(part.size))
+    part = part.resize((part.width * scale, part.height * scale), Image.Resampling.LANCZOS)
+    written = io.BytesIO()
+    part.save(written, "PNG")
+    return written.getvalue()
 
 
 class ScreenReader:

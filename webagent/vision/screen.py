@@ -186,6 +186,19 @@ def reading_order(item: ScreenItem) -> tuple[int, int, int, int, str, str]:
     return box.y1, box.x1, box.y2, box.x2, item.kind, item.text
 
 
+def in_reading_order(lines: Iterable[TextLine]) -> str:
+    """The text of pieces that may stand side by side or below each other."""
+    rows: list[list[TextLine]] = []
+    for line in sorted(lines, key=lambda line: (line.box.centre[1], line.box, line.text)):
+        if rows and line.box.centre[1] < rows[-1][0].box.y2:
+            rows[-1].append(line)
+        else:
+            rows.append([line])
+    return " ".join(
+        piece.text for row in rows for piece in sorted(row, key=lambda line: (line.box, line.text))
+    )
+
+
 SMALLEST_SIDE = 480
 _LABEL_SIZE = 10
 

@@ -12,7 +12,7 @@ from tools.detector.dataset import seen_tasks, unseen_tasks
 from tools.detector.evaluate import measure, told
 from tools.detector.samples import INDEX, read_index
 from webagent.environment.miniwob import task_names
-from webagent.vision.detector import (
+from webagent.vision.engines import (
     MODEL,
     SAME_ELEMENT,
     THRESHOLD,

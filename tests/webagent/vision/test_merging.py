@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webagent.vision.reading import TEXTLESS, in_reading_order, merged
-from webagent.vision.screen import KINDS, TEXT, Box, Element, ScreenItem, TextLine
+from webagent.vision.reading import TEXTLESS, merged
+from webagent.vision.screen import KINDS, TEXT, Box, Element, ScreenItem, TextLine, in_reading_order
 
 
 def line(text: str, x: int, y: int, *, words: Sequence[TextLine] = ()) -> TextLine:

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from webagent.vision import ocr
-from webagent.vision.ocr import OcrUnavailable, lines_of_table, open_ocr
+from webagent.vision import engines
+from webagent.vision.engines import OcrUnavailable, lines_of_table, open_ocr
 from webagent.vision.screen import Box
 
 PICTURES = Path("tests/data/vision")
@@ -48,7 +48,7 @@ def test_small_text_is_read_where_it_stands_without_any_network(monkeypatch):
 
 def test_a_package_without_models_says_so(tmp_path):
     with pytest.raises(OcrUnavailable, match="holds no model for 'rec'"):
-        ocr._bundled(tmp_path, "rec")
+        engines._bundled(tmp_path, "rec")
 
 
 def test_without_its_program_tesseract_says_what_to_install(monkeypatch, tmp_path):

@@ -6,8 +6,7 @@ import pytest
 from PIL import Image, ImageDraw
 
 from webagent.llm.interface import FailureKind, ImagePart, ModelFailure, Reply, Request
-from webagent.vision.detector import ModelCaptioner
-from webagent.vision.reading import NAMES, ScreenReader, colour_name
+from webagent.vision.reading import NAMES, ModelCaptioner, ScreenReader, colour_name
 from webagent.vision.screen import (
     KINDS,
     TEXT,

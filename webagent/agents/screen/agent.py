@@ -19,9 +19,8 @@ from webagent.llm.interface import LanguageModel, Reply, Request
 from webagent.llm.registry import ModelEntry
 from webagent.trajectory.live import Decision, Observation, ReadScreen, Taken
 from webagent.trajectory.records import AgentRecord, ErrorOrigin
-from webagent.vision.detector import Captioner, Detector, ModelCaptioner, load_detector
-from webagent.vision.ocr import Ocr, OcrUnavailable, open_ocr
-from webagent.vision.reading import ScreenReader
+from webagent.vision.engines import Detector, Ocr, OcrUnavailable, load_detector, open_ocr
+from webagent.vision.reading import Captioner, ModelCaptioner, ScreenReader
 from webagent.vision.screen import ScreenText, draw_boxes
 
 Read = Callable[[Observation], ScreenText]

@@ -28,7 +28,7 @@ from webagent.agents.settings import SCREEN_PROMPTS, screen_wording
 from webagent.llm.interface import FailureKind, ModelFailure
 from webagent.trajectory.live import Decision, Observation, Taken
 from webagent.trajectory.records import EndReason, ErrorOrigin, Outcome
-from webagent.vision.ocr import OcrUnavailable
+from webagent.vision.engines import OcrUnavailable
 from webagent.vision.screen import Box, ScreenText, TextLine
 
 EXAMPLE = {

@@ -1,4 +1,4 @@
-"""Read the text on a picture of a screen: one interface, two engines, both offline."""
+"""Engines that look at a picture of a screen, all offline: one finds elements, two read text."""
 
 import re
 import subprocess
@@ -8,10 +8,104 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 from PIL import Image
 
-from webagent.vision.detector import open_session
-from webagent.vision.screen import Box, TextLine, box_within
+from webagent.vision.screen import KINDS, Box, Element, TextLine, box_within
+
+
+def open_session(path: Path) -> Any:
+    """The model at the path, ready to run."""
+    # Heavy, and needed only by those who look at pictures.
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 2
+    options.inter_op_num_threads = 1
+    # Waiting threads that keep a core busy would take it from the browser.
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    options.log_severity_level = 3
+    return onnxruntime.InferenceSession(
+        str(path), sess_options=options, providers=["CPUExecutionProvider"]
+    )
+
+
+MODEL = Path(__file__).parent / "models" / "elements.onnx"
+THRESHOLD = 0.3
+# Two boxes that share more than this are one element, whatever kinds they were taken for.
+SAME_ELEMENT = 0.6
+STRIDES = (4, 8)
+# Screenshots are seen this much smaller: enough for controls, and less than half of the work.
+SCALE = 2 / 3
+_MULTIPLE = 32
+
+
+class Detector(Protocol):
+    """Finds elements."""
+
+    def find(self, image: Image.Image) -> list[Element]:
+        """The elements on the picture, the surest first; boxes in its pixels."""
+
+
+class NoModel(FileNotFoundError):
+    """There is no model at the path given."""
+
+
+def load_detector(model: Path = MODEL) -> Detector:
+    """The detector that ships with Crosscheck, or the one at that path.
+
+    Raises:
+        NoModel: there is no such file.
+    """
+    if not model.is_file():
+        raise NoModel(
+            f"There is no detector model at {model}. "
+            "`python -m tools.detector.train` makes one; see docs/vision.md."
+        )
+    return OnnxDetector(model, THRESHOLD)
+
+
+class OnnxDetector:
+    """A network that was exported by `tools.detector.train`."""
+
+    def __init__(self, path: Path, threshold: float) -> None:
+        self._session = open_session(path)
+        self._threshold = threshold
+
+    def find(self, image: Image.Image) -> list[Element]:
+        outputs = self._session.run(None, {"pictures": fed(image)})
+        found = []
+        for level, stride in enumerate(STRIDES):
+            likely, distances = outputs[2 * level][0], outputs[2 * level + 1][0]
+            for kind, row, column in np.argwhere(likely >= self._threshold):
+                x, y = (column + 0.5) * stride, (row + 0.5) * stride
+                left, top, right, bottom = distances[:, row, column]
+                sides = (x - left, y - top, x + right, y + bottom)
+                box = box_within((side / SCALE for side in sides), image.size)
+                if box is not None:
+                    confidence = round(float(likely[kind, row, column]), 4)
+                    found.append(Element(KINDS[kind], box, confidence))
+        return distinct(found)
+
+
+def fed(image: Image.Image) -> NDArray[np.float32]:
+    """The picture as the network takes it: (1, 3, height, width), 0 to 1, padded at the end."""
+    size = (round(image.width * SCALE), round(image.height * SCALE))
+    small = image.convert("RGB").resize(size, Image.Resampling.BILINEAR)
+    pixels = np.asarray(small, np.float32) / 255
+    below, beside = -pixels.shape[0] % _MULTIPLE, -pixels.shape[1] % _MULTIPLE
+    padded = np.pad(pixels, ((0, below), (0, beside), (0, 0)), mode="edge")
+    return np.ascontiguousarray(padded.transpose(2, 0, 1)[None])
+
+
+def distinct(elements: Iterable[Element]) -> list[Element]:
+    """The elements without those that a surer one's box nearly covers, the surest first."""
+    kept: list[Element] = []
+    for element in sorted(elements, key=lambda e: (-e.confidence, e.box, e.kind)):
+        if all(element.box.iou(other.box) <= SAME_ELEMENT for other in kept):
+            kept.append(element)
+    return kept
+
 
 # Controls have letters of some ten pixels: engines are trained on larger ones.
 ENLARGED = 1.5
@@ -21,6 +115,7 @@ LANGUAGE = "eng"
 """Of the data that Tesseract reads by."""
 TESSERACT_LIMIT_S = 60
 MOST_SAID = 300
+_OR = 'or read with "rapidocr", which needs no program.'
 _MARGIN = 12
 """Engines overlook text that touches the edge of the picture."""
 
@@ -38,9 +133,6 @@ class Ocr(Protocol):
 
 class OcrUnavailable(RuntimeError):
     """The engine cannot work here; the message says what to do."""
-
-
-_OR = 'or read with "rapidocr", which needs no program.'
 
 
 def open_ocr(name: str = "rapidocr") -> Ocr:
@@ -117,9 +209,9 @@ class Tesseract:
                 f" {_OR}"
             ) from None
         except subprocess.CalledProcessError as error:
-            raise _broken(_message_of(error.output)) from error
+            raise _broken(error.output) from error
         except SystemExit as error:  # how pytesseract refuses a version that it cannot read
-            raise _broken(_message_of(str(error))) from error
+            raise _broken(str(error)) from error
         if LANGUAGE not in languages:
             raise OcrUnavailable(
                 "Tesseract has no data to read English with. Install it (`apt install"
@@ -138,24 +230,20 @@ class Tesseract:
                 timeout=TESSERACT_LIMIT_S,
             )
         except self._pytesseract.TesseractError as error:
-            raise _broken(_message_of(error.message)) from error
+            raise _broken(error.message) from error
         except RuntimeError as error:  # how pytesseract tells that the time is over
-            said = f"it did not end within {TESSERACT_LIMIT_S} seconds"
-            raise _broken(said) from error
+            raise _broken(f"it did not end within {TESSERACT_LIMIT_S} seconds") from error
         return lines_of_table(table, image.size, ENLARGED_FOR_TESSERACT)
 
 
-def _broken(said: str) -> OcrUnavailable:
+def _broken(output: bytes | str) -> OcrUnavailable:
+    """With the last words of the program, in one line."""
+    text = output.decode("utf-8", "replace") if isinstance(output, bytes) else output
+    said = " ".join(text.split())[-MOST_SAID:].rstrip(".") or "it ended without a word"
     return OcrUnavailable(
         "The program tesseract is there and does not work. Install it anew (`apt install"
         f" --reinstall tesseract-ocr tesseract-ocr-{LANGUAGE}`), {_OR} It said: {said}."
     )
-
-
-def _message_of(output: bytes | str) -> str:
-    """The last words of a program that failed, in one line."""
-    text = output.decode("utf-8", "replace") if isinstance(output, bytes) else output
-    return " ".join(text.split())[-MOST_SAID:].rstrip(".") or "it ended without a word"
 
 
 _ENGINES: dict[str, Callable[[], Ocr]] = {"rapidocr": RapidOcr, "tesseract": Tesseract}
