@@ -4,7 +4,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from webagent.agents.errands.people import ERRANDS, Resident, Style, page_lines
+from webagent.agents.errands.people import Resident, Style, page_lines
+from webagent.agents.errands.town import ERRANDS
 from webagent.agents.running import run_episode
 from webagent.environment.interface import UnknownTask
 from webagent.environment.larkfield import HOSTS, PAGES, specifications, task_names, task_record

@@ -21,8 +21,7 @@ from itertools import groupby
 
 from pydantic import validate_call
 
-from webagent.agents.errands.errand import Errand, Lines, Move
-from webagent.agents.errands.town import FORUM, LIBRARY, MAP, SHOP
+from webagent.agents.errands.town import ERRANDS, Errand, Lines, Move
 from webagent.agents.scripted import Scripted, action_on, taken_by
 from webagent.trajectory.axtree import Node, subtree
 from webagent.trajectory.live import Decision, Observation, Taken
@@ -32,8 +31,6 @@ from webagent.trajectory.texts import quoted
 _CONTROLS = frozenset({"link", "button"})
 _FIELDS = frozenset({"textbox", "combobox"})
 _WAIT = "noop(500)"
-ERRANDS = LIBRARY | SHOP | FORUM | MAP
-"""By words that stand in one goal alone."""
 
 
 class Style(StrEnum):

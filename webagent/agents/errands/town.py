@@ -1,11 +1,63 @@
-"""Errands on the sites of Larkfield: its library, shop, forum and map."""
+"""What an errand is, and those on the sites of Larkfield: its library, shop, forum and map."""
 
 import re
+from collections.abc import Callable
+from dataclasses import dataclass
 
-from webagent.agents.errands.errand import Errand, Lines, Move, after, done, press, says
+Lines = tuple[str, ...]
+Reader = Callable[[Lines], str]
 
 
-def books(lines: Lines) -> list[tuple[str, str, int]]:
+@dataclass(frozen=True, slots=True)
+class Move:
+    """One thing to do on the way: press the named link or button, or fill the named field."""
+
+    name: str
+    text: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Errand:
+    """How to serve one instruction: the way there, what to read, and how to put it."""
+
+    way: tuple[Move, ...]
+    read: Reader
+    sentence: str
+    careless: Reader
+    careless_way: tuple[Move, ...] | None = None
+
+
+def done(way: tuple[Move, ...], report: str, careless_way: tuple[Move, ...]) -> Errand:
+    """An errand that is done rather than answered; who is careless reports the same."""
+    return Errand(way, says(report), "{}", says(report), careless_way)
+
+
+def after(label: str, *, within: str | None = None, skip: int = 0) -> Reader:
+    """Reads the line that follows a label, below a heading if one is given."""
+
+    def read(lines: Lines) -> str:
+        start = lines.index(within) if within else 0
+        return lines[lines.index(label, start) + 1 + skip]
+
+    return read
+
+
+def above(words: str) -> Reader:
+    """Reads the line before the first that has these words."""
+    return lambda lines: lines[next(i for i, line in enumerate(lines) if words in line) - 1]
+
+
+def says(text: str) -> Reader:
+    """Always says the same: for instructions that are done rather than answered."""
+    return lambda lines: text
+
+
+def press(*names: str) -> tuple[Move, ...]:
+    """One press after the other."""
+    return tuple(Move(name) for name in names)
+
+
+def _books(lines: Lines) -> list[tuple[str, str, int]]:
     """Title, author and year of every row of the catalogue."""
     return [
         (title, author, int(year))
@@ -14,28 +66,13 @@ def books(lines: Lines) -> list[tuple[str, str, int]]:
     ]
 
 
-def _copies(lines: Lines) -> str:
-    return after("Copies available")(lines).split(" of ")[0]
-
-
-def _all_copies(lines: Lines) -> str:
-    return after("Copies available")(lines).split(" of ")[1]
-
-
-def _by_calder(lines: Lines) -> str:
-    return ", ".join(title for title, author, _year in books(lines) if author == "Ines Calder")
-
-
-def _every_title(lines: Lines) -> str:
-    return ", ".join(title for title, _author, _year in books(lines))
-
-
-def _oldest(lines: Lines) -> str:
-    return min(books(lines), key=lambda book: book[2])[0]
-
-
-def _newest(lines: Lines) -> str:
-    return max(books(lines), key=lambda book: book[2])[0]
+def _threads(lines: Lines) -> list[tuple[str, int]]:
+    """Title and number of answers of every row of a board."""
+    return [
+        (title, int(answers.split()[0]))
+        for title, _by, _on, answers in zip(lines, lines[1:], lines[2:], lines[3:], strict=False)
+        if re.fullmatch(r"\d+ answers?", answers)
+    ]
 
 
 def _a_page(lines: Lines) -> str:
@@ -46,14 +83,6 @@ def _twenty_pages(lines: Lines) -> str:
     return f"${20 * float(_a_page(lines).removeprefix('$')):.2f}"
 
 
-def _winter(lines: Lines) -> str:
-    return lines[next(i for i, line in enumerate(lines) if "Winter reading begins" in line) - 1]
-
-
-def _story_hour(lines: Lines) -> str:
-    return lines[next(i for i, line in enumerate(lines) if "Story hour" in line) - 1]
-
-
 _BOOK = press("Catalogue", "The Salt Road")
 _MESSAGE = (
     Move("Contact"),
@@ -61,8 +90,23 @@ _MESSAGE = (
     Move("Message", "The lamp by the window is broken."),
     Move("Send message"),
 )
+_TULIPS = press("Garden", "Tulip bulbs", "Add to cart", "Add to cart")
+_STREET = (Move("My account"), Move("Street", "9 Mill Lane"), Move("Save address"))
+_TROWEL = press("Garden", "Garden trowel")
+_REVIEW = (Move("Title", "Sturdy"), Move("Your review", "It cuts."), Move("Send review"))
+_TO_CANCEL = press("My orders", "Order 1058", "Cancel this order")
+_FERRY = press("Town", "Ferry timetable in winter")
+_ANSWER = (*_FERRY, Move("Your answer", "It runs every hour."), Move("Post answer"))
+_MOSS = press("Garden", "Moss between the paving stones")
+_UMBRELLA = (Move("Lost and found"), Move("Title", "Blue umbrella"))
+_WHERE = Move("Text", "It was found at the tram stop.")
+_SHOW = Move("Show the way")
+_TO_PIER = (Move("Directions"), Move("From", "Library"), Move("To", "Ferry pier"))
+_TO_POOL = (Move("Directions"), Move("From", "Station"), Move("To", "Swimming pool"))
+_GARDEN = press("Sights", "Botanic garden", "Save to my places")
 
-LIBRARY: dict[str, Errand] = {
+ERRANDS = {
+    # The library
     "late fee per day for a DVD": Errand(
         press("Fees"), after("DVD"), "The late fee for a DVD is {} per day.", after("Book")
     ),
@@ -70,7 +114,10 @@ LIBRARY: dict[str, Errand] = {
         _BOOK, after("Author"), "The Salt Road was written by {}.", after("Subject")
     ),
     "How many copies of The Salt Road": Errand(
-        _BOOK, _copies, "{}. The other copies are on loan.", _all_copies
+        _BOOK,
+        lambda lines: after("Copies available")(lines).split(" of ")[0],
+        "{}. The other copies are on loan.",
+        lambda lines: after("Copies available")(lines).split(" of ")[1],
     ),
     "telephone number of the Harbour": Errand(
         press("Branches"),
@@ -85,7 +132,12 @@ LIBRARY: dict[str, Errand] = {
         after("Saturday", within="Millbrook"),
     ),
     "List all books by Ines Calder": Errand(
-        press("Catalogue"), _by_calder, "The library has {}.", _every_title
+        press("Catalogue"),
+        lambda lines: ", ".join(
+            title for title, author, _year in _books(lines) if author == "Ines Calder"
+        ),
+        "The library has {}.",
+        lambda lines: ", ".join(title for title, _author, _year in _books(lines)),
     ),
     "most that a telescope": Errand(
         press("Fees"), after("Telescope", skip=1), "At most {}.", after("Telescope")
@@ -105,7 +157,10 @@ LIBRARY: dict[str, Errand] = {
     ),
     "Send the library a message": done(_MESSAGE, "The message is sent.", _MESSAGE[:3]),
     "oldest book in the catalogue": Errand(
-        press("Catalogue"), _oldest, "The oldest book is {}.", _newest
+        press("Catalogue"),
+        lambda lines: min(_books(lines), key=lambda book: book[2])[0],
+        "The oldest book is {}.",
+        lambda lines: max(_books(lines), key=lambda book: book[2])[0],
     ),
     "Harbour branch open on 3 December": Errand(
         (), says("No"), "{}, it is closed for painting on that day.", says("I do not know.")
@@ -117,72 +172,15 @@ LIBRARY: dict[str, Errand] = {
         says("Winter Birds of the Coast"),
     ),
     "winter reading begin": Errand(
-        press("Events", "December"), _winter, "Winter reading begins on {}.", _story_hour
+        press("Events", "December"),
+        above("Winter reading begins"),
+        "Winter reading begins on {}.",
+        above("Story hour"),
     ),
     "20 printed pages": Errand(
         press("Fees"), _twenty_pages, "Printing 20 pages costs {}.", _a_page
     ),
-}
-
-
-def _threads(lines: Lines) -> list[tuple[str, int]]:
-    """Title and number of answers of every row of a board."""
-    return [
-        (title, int(answers.split()[0]))
-        for title, _by, _on, answers in zip(lines, lines[1:], lines[2:], lines[3:], strict=False)
-        if re.fullmatch(r"\d+ answers?", answers)
-    ]
-
-
-def _most_answered(lines: Lines) -> str:
-    return max(_threads(lines), key=lambda thread: thread[1])[0]
-
-
-def _last_thread(lines: Lines) -> str:
-    return _threads(lines)[-1][0]
-
-
-def _about_tomatoes(lines: Lines) -> str:
-    return ", ".join(title for title, _answers in _threads(lines) if "tomatoes" in title)
-
-
-def _every_thread(lines: Lines) -> str:
-    return ", ".join(title for title, _answers in _threads(lines))
-
-
-def _last_poster(lines: Lines) -> str:
-    """The name before the text before the last number of votes."""
-    return lines[max(i for i, line in enumerate(lines) if line.endswith(" votes")) - 2]
-
-
-def _posts(lines: Lines) -> str:
-    return next(line for line in lines if line.endswith(" posts")).split()[0]
-
-
-def _saturdays(lines: Lines) -> str:
-    return after("Open")(lines).split("Saturdays to ")[1]
-
-
-def _weekdays(lines: Lines) -> str:
-    return after("Open")(lines).split(" to ")[1].split(",")[0]
-
-
-_TULIPS = press("Garden", "Tulip bulbs", "Add to cart", "Add to cart")
-_STREET = (Move("My account"), Move("Street", "9 Mill Lane"), Move("Save address"))
-_TROWEL = press("Garden", "Garden trowel")
-_REVIEW = (Move("Title", "Sturdy"), Move("Your review", "It cuts."), Move("Send review"))
-_TO_CANCEL = press("My orders", "Order 1058", "Cancel this order")
-_FERRY = press("Town", "Ferry timetable in winter")
-_ANSWER = (*_FERRY, Move("Your answer", "It runs every hour."), Move("Post answer"))
-_MOSS = press("Garden", "Moss between the paving stones")
-_UMBRELLA = (Move("Lost and found"), Move("Title", "Blue umbrella"))
-_WHERE = Move("Text", "It was found at the tram stop.")
-_SHOW = Move("Show the way")
-_TO_PIER = (Move("Directions"), Move("From", "Library"), Move("To", "Ferry pier"))
-_TO_POOL = (Move("Directions"), Move("From", "Station"), Move("To", "Swimming pool"))
-_GARDEN = press("Sights", "Botanic garden", "Save to my places")
-
-SHOP: dict[str, Errand] = {
+    # The shop
     "copper kettle cost": Errand(
         press("Kitchen", "Copper kettle"),
         after("Price"),
@@ -226,23 +224,38 @@ SHOP: dict[str, Errand] = {
         "There is no voucher on order 1058.",
         after("Total"),
     ),
-}
-FORUM: dict[str, Errand] = {
+    # The forum
     "has the most answers": Errand(
-        press("Garden"), _most_answered, "It is the thread {}.", _last_thread
+        press("Garden"),
+        lambda lines: max(_threads(lines), key=lambda thread: thread[1])[0],
+        "It is the thread {}.",
+        lambda lines: _threads(lines)[-1][0],
     ),
     "started the thread about the ferry": Errand(
-        _FERRY, after("Ferry timetable in winter"), "It was started by {}.", _last_poster
+        _FERRY,
+        after("Ferry timetable in winter"),
+        "It was started by {}.",
+        # The name before the text before the last number of votes.
+        lambda lines: lines[max(i for i, line in enumerate(lines) if line.endswith(" votes")) - 2],
     ),
     "posts has rowan_m written": Errand(
-        (*_MOSS, Move("rowan_m")), _posts, "rowan_m has written {} posts.", says("1"), _MOSS
+        (*_MOSS, Move("rowan_m")),
+        lambda lines: next(line for line in lines if line.endswith(" posts")).split()[0],
+        "rowan_m has written {} posts.",
+        says("1"),
+        _MOSS,
     ),
     "newest thread on the board Lost": done(
         press("Lost and found", "Grey mitten at the pier"),
         "This is the newest thread.",
         press("Lost and found", "Read this first: where found things go"),
     ),
-    "about tomatoes": Errand(press("Garden"), _about_tomatoes, "There are two: {}.", _every_thread),
+    "about tomatoes": Errand(
+        press("Garden"),
+        lambda lines: ", ".join(title for title, _n in _threads(lines) if "tomatoes" in title),
+        "There are two: {}.",
+        lambda lines: ", ".join(title for title, _n in _threads(lines)),
+    ),
     "Answer the thread about the ferry": done(_ANSWER, "The answer is posted.", _ANSWER[:3]),
     "Upvote the first answer": done(
         (*_MOSS, Move("Upvote post 2")), "I have upvoted it.", (*_MOSS, Move("Upvote post 1"))
@@ -252,8 +265,7 @@ FORUM: dict[str, Errand] = {
         "The thread is started.",
         (*_UMBRELLA, Move("Start thread")),
     ),
-}
-MAP: dict[str, Errand] = {
+    # The map
     "walk from the library": Errand(
         (*_TO_PIER, _SHOW),
         after("Time"),
@@ -262,7 +274,10 @@ MAP: dict[str, Errand] = {
         (*_TO_PIER, Move("How", "By bicycle"), _SHOW),
     ),
     "Museum of Tides close": Errand(
-        press("Sights", "Museum of Tides"), _saturdays, "It closes at {} on Saturdays.", _weekdays
+        press("Sights", "Museum of Tides"),
+        lambda lines: after("Open")(lines).split("Saturdays to ")[1],
+        "It closes at {} on Saturdays.",
+        lambda lines: after("Open")(lines).split(" to ")[1].split(",")[0],
     ),
     "café on Harbour Square": Errand(
         press("Eat and drink", "Kade 9"),
@@ -279,3 +294,4 @@ MAP: dict[str, Errand] = {
         press("Transport"), says("N/A"), "There is no airport on this map.", says("14 min")
     ),
 }
+"""By words that stand in one goal alone."""
