@@ -29,7 +29,7 @@ from runs.storage.records import action_text
 from webagent.environment.placeholders import resolve_text
 from webagent.llm.interface import Request
 from webagent.trajectory.actions import ActionKind, action_kind
-from webagent.trajectory.images import ImageError
+from webagent.trajectory.blobs import ImageError
 from webagent.trajectory.records import ActionRecord
 
 OwnRunJudge = TypeVar("OwnRunJudge", bound=RunJudge[Any])

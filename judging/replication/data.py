@@ -17,8 +17,8 @@ from runs.catalogue.tasks.rows import note_split
 from runs.imports.bounds import import_bounds
 from runs.imports.storing import import_runs
 from runs.models import Task, User
-from webagent.trajectory.bundles import Problem
 from webagent.trajectory.files.stubs import same_task, spellings
+from webagent.trajectory.intake import Problem
 from webagent.trajectory.reading import open_runs
 
 CAUSE_COLUMNS = ("task", "evaluator", "causes", "repair")

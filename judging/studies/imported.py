@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy as _
 from judging.models import Label, Study, StudyItem, StudyMember
 from judging.studies.access import studies_hidden_from
 from runs.models import Run, User
-from webagent.trajectory.bundles import InputError
+from webagent.trajectory.intake import InputError
 from webagent.trajectory.texts import bounded_name
 
 UNNAMED = "Imported labels"

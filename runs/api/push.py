@@ -28,8 +28,8 @@ from runs.imports.pushing import (
 from runs.imports.services import start_import
 from runs.models import ImportJob, Run, Scope
 from runs.models.extension import extension
-from webagent.trajectory.bundles import InputError
 from webagent.trajectory.formats.pushed.runs import PUSH_FORMAT, Ending, Opening, PushedStep
+from webagent.trajectory.intake import InputError
 
 NO_STUDIES = "No scope brings in a study; import its bundle in the browser."
 ENDED = "The run has ended and takes nothing more; read it to see how."

@@ -19,7 +19,7 @@ from runs.interface.requests import AppRequest, needs
 from runs.models import Run
 from runs.models.audit_log import RUNS_EXPORTED
 from runs.storage.links import as_uuid
-from webagent.trajectory.bundles import BlobError
+from webagent.trajectory.blobs import BlobError
 
 MAX_RUNS = 500
 

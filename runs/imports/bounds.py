@@ -2,7 +2,7 @@
 
 from django.conf import settings
 
-from webagent.trajectory.bounds import Bounds
+from webagent.trajectory.intake import Bounds
 
 
 def import_bounds() -> Bounds:

@@ -26,7 +26,8 @@ from runs.queue.sweeping import swept
 from runs.queue.workers import dispatch, is_stopping
 from runs.storage.file_storage import StoreUnavailableError
 from webagent.process.counters import imported_runs
-from webagent.trajectory.reading import Problem, Rejection, RunSource, open_runs
+from webagent.trajectory.intake import Problem, Rejection
+from webagent.trajectory.reading import RunSource, open_runs
 from webagent.trajectory.surveys import Survey, survey
 
 logger = logging.getLogger(__name__)

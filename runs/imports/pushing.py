@@ -23,7 +23,6 @@ from runs.queue.sweeping import announce, ending_columns, steps_so_far
 from runs.storage.blobs import BlobBatch
 from runs.storage.records import attachment_rows, run_columns, step_row
 from runs.storage.usage import QuotaError, demand_room
-from webagent.trajectory.bundles import InputError
 from webagent.trajectory.canonical import hashed_json, plain_json
 from webagent.trajectory.formats.pushed.runs import (
     Ending,
@@ -38,6 +37,7 @@ from webagent.trajectory.formats.pushed.runs import (
     with_redacted,
 )
 from webagent.trajectory.formats.pushed.steps import Recorded, recorded_step
+from webagent.trajectory.intake import InputError
 from webagent.trajectory.records import RunRecord, StepRecord
 
 TOKEN = 1

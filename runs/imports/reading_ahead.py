@@ -30,7 +30,9 @@ from runs.imports.session import WRITERS, write_files
 from runs.storage.blobs import BlobBatch, sync_together
 from runs.storage.file_storage import BlobFileStorage, StoreUnavailableError, blob_storage
 from webagent.process.children import HeldFolder, end_with_parent
-from webagent.trajectory.bundles import HELD_BYTES, BlobStash, Problem, RunBundle
+from webagent.trajectory.blobs import HELD_BYTES, BlobStash
+from webagent.trajectory.bundles import RunBundle
+from webagent.trajectory.intake import Problem
 from webagent.trajectory.reading import RunSource
 
 logger = logging.getLogger(__name__)

@@ -23,10 +23,11 @@ from runs.imports.storing import ImportedRun, StoringError, import_bundle
 from runs.models import ImportJob, Run, RunOfImport
 from runs.models.extension import extension
 from runs.storage.usage import named_deleted
-from webagent.trajectory.bundles import BlobStash, Problem, Rejection, RunBundle
+from webagent.trajectory.blobs import BlobStash
+from webagent.trajectory.bundles import RunBundle
 from webagent.trajectory.files.originals import KeptTree
 from webagent.trajectory.files.recognition import Answers
-from webagent.trajectory.inventory import NOT_IN_ORIGINALS
+from webagent.trajectory.intake import NOT_IN_ORIGINALS, Problem, Rejection
 from webagent.trajectory.reading import AUTO, format_names, source_of
 
 PLACE = ("id", "experiment", "trial", "attempt", "retry_of", "rerun_of")

@@ -6,7 +6,7 @@ from typing import Any
 
 from runs.imports.reimporting import Became, Reimported
 from runs.imports.storing import ImportedRun
-from webagent.trajectory.reading import Problem, Rejection
+from webagent.trajectory.intake import Problem, Rejection
 
 MAX_PROBLEMS = 1_000
 MAX_SHOWN = 200

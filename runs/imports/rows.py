@@ -25,8 +25,9 @@ from runs.storage.links import as_uuid
 from runs.storage.records import EVALUATION_ROLE, attachment_rows, event_rows, run_columns, step_row
 from runs.storage.stubs import run_of_names
 from runs.storage.usage import demand_room
-from webagent.trajectory.bundles import Problem, RunBundle
+from webagent.trajectory.bundles import RunBundle
 from webagent.trajectory.canonical import plain_json
+from webagent.trajectory.intake import Problem
 from webagent.trajectory.records import EndReason
 
 _OWN = ("step_index", "role", "name", "blob_id")

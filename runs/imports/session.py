@@ -17,7 +17,8 @@ from runs.models.hooks import announce_ends
 from runs.storage.blobs import BlobBatch
 from runs.storage.links import RunLinks
 from webagent.agents.running import SOURCE_FORMAT
-from webagent.trajectory.bundles import BlobStash, RunBundle
+from webagent.trajectory.blobs import BlobStash
+from webagent.trajectory.bundles import RunBundle
 from webagent.trajectory.records import RunRecord, TaskRecord
 from webagent.trajectory.texts import bounded_name
 

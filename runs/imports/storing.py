@@ -31,15 +31,10 @@ from runs.storage.file_storage import is_of_full_disk
 from runs.storage.links import free_key
 from runs.storage.stubs import stub_for
 from runs.storage.usage import QuotaError, demand_room
-from webagent.trajectory.bundles import (
-    BlobError,
-    BlobStash,
-    InputError,
-    Problem,
-    RunBundle,
-    n_taken,
-)
+from webagent.trajectory.blobs import BlobError, BlobStash
+from webagent.trajectory.bundles import RunBundle, n_taken
 from webagent.trajectory.files.stubs import stub_key
+from webagent.trajectory.intake import InputError, Problem
 
 TRIES = 3
 

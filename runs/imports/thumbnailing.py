@@ -14,7 +14,7 @@ from runs.queue.sweeping import swept
 from runs.queue.workers import ask_for
 from runs.storage.blobs import BlobBatch, MissingBlobError, read_blob
 from runs.storage.usage import forget_runs_with
-from webagent.trajectory.images import ImageError
+from webagent.trajectory.blobs import ImageError
 
 logger = logging.getLogger(__name__)
 

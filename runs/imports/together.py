@@ -20,8 +20,10 @@ from runs.storage.blobs import BlobBatch, save_together
 from runs.storage.links import as_uuid
 from runs.storage.stubs import has_stubs_like
 from runs.storage.usage import QuotaError
-from webagent.trajectory.bundles import BlobError, Problem, RunBundle
+from webagent.trajectory.blobs import BlobError
+from webagent.trajectory.bundles import RunBundle
 from webagent.trajectory.files.stubs import names_of
+from webagent.trajectory.intake import Problem
 
 REFUSALS = (BlobError, OSError, DatabaseError, QuotaError)
 """Why a run may not be stored."""

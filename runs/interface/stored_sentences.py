@@ -57,7 +57,7 @@ _WITH_PARTS = (
     gettext_noop("empty or more than %(n)s characters"),
     gettext_noop("may be %(one)s or %(other)s: say which with the format"),
     gettext_noop("unexpected: %(name)s"),
-    # webagent.trajectory.bounds, webagent.trajectory.files
+    # webagent.trajectory.intake, webagent.trajectory.files
     gettext_noop("decompresses to more than %(n)s times its size"),
     gettext_noop("more than %(n)s bytes when decompressed"),
     gettext_noop("a line of more than %(n)s %(what)s"),

@@ -19,7 +19,8 @@ from django.utils.functional import Promise
 
 from runs.models.hooks import above, registered
 from runs.models.visibility import RunPolicy
-from webagent.trajectory.bundles import Problem, RunBundle
+from webagent.trajectory.bundles import RunBundle
+from webagent.trajectory.intake import Problem
 from webagent.trajectory.verdict_records import AdjudicationRecord, EvaluationRecord, LabelRecord
 
 if TYPE_CHECKING:

@@ -23,8 +23,8 @@ from PIL import Image
 from runs.models import Blob
 from runs.storage.file_storage import StoreUnavailableError, Unsynced, blob_storage
 from webagent.process.counters import storage_errors
-from webagent.trajectory.bounds import Bounds
-from webagent.trajectory.images import FORMATS, ImageError, ImageFacts, look_at_image
+from webagent.trajectory.blobs import FORMATS, ImageError, ImageFacts, look_at_image
+from webagent.trajectory.intake import Bounds
 
 
 @contextmanager

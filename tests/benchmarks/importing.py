@@ -35,7 +35,8 @@ from runs.imports.thumbnailing import make_thumbnails
 from runs.storage.file_storage import BlobFileStorage
 from tests.benchmarks.clock import processor_seconds, tell
 from tests.benchmarks.goals import lowered, record
-from webagent.trajectory.bundles import BlobStash, RunBundle
+from webagent.trajectory.blobs import BlobStash
+from webagent.trajectory.bundles import RunBundle
 from webagent.trajectory.formats.native.writer import write_zip
 from webagent.trajectory.reading import open_runs
 from webagent.trajectory.records import (

@@ -24,7 +24,8 @@ import numpy as np
 from PIL import Image
 
 from tests.webagent.trajectory.samples import run_bundle
-from webagent.trajectory.bundles import BlobStash, RunBundle
+from webagent.trajectory.blobs import BlobStash
+from webagent.trajectory.bundles import RunBundle
 from webagent.trajectory.formats.native.writer import write_zip
 from webagent.trajectory.records import BlobRecord, Observation
 

@@ -21,9 +21,10 @@ from tests.fuzz.damage import damaged
 from tests.webagent.trajectory.demonstrations import written_out
 from tests.webagent.trajectory.samples import run_bundle
 from tests.webarena_tasks import TASK_FILE
-from webagent.trajectory.bounds import Bounds
-from webagent.trajectory.bundles import BlobError, Problem, RunBundle
+from webagent.trajectory.blobs import BlobError
+from webagent.trajectory.bundles import RunBundle
 from webagent.trajectory.formats.native.writer import write_folder
+from webagent.trajectory.intake import Bounds, Problem
 from webagent.trajectory.reading import open_runs
 from webagent.trajectory.records import TaskSetRecord
 

@@ -16,7 +16,7 @@ from runs.imports.storing import ImportedRun, import_runs
 from runs.models import Run, User
 from runs.operations.integrity import violations
 from tests.fuzz.importers import BOUNDS, FoundError, Importer, read_runs
-from webagent.trajectory.bundles import Problem
+from webagent.trajectory.intake import Problem
 from webagent.trajectory.reading import open_runs
 
 FAULTS = ("unexpected", "the database")

@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from tests.webagent.trajectory.mutations import BASE64_PICTURE, PICTURES, picture_of
-from webagent.trajectory.bundles import BlobError, Problem, RunBundle
+from webagent.trajectory.blobs import BlobError
+from webagent.trajectory.bundles import RunBundle
 from webagent.trajectory.files.trees import NamedFiles
+from webagent.trajectory.intake import Problem
 from webagent.trajectory.reading import source_of
 
 Files = dict[str, bytes]

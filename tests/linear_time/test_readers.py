@@ -11,8 +11,9 @@ from tests.linear_time import grown
 from tests.linear_time.growth import Sizes, size_grows_too_fast
 from tests.webagent.trajectory.formats import runs
 from tests.webagent.trajectory.mutations import samples
-from webagent.trajectory.bundles import Problem, RunBundle
+from webagent.trajectory.bundles import RunBundle
 from webagent.trajectory.formats.native.writer import write_folder
+from webagent.trajectory.intake import Problem
 from webagent.trajectory.reading import READERS
 from webagent.trajectory.records import StepRecord
 

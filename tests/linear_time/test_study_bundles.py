@@ -22,7 +22,7 @@ from tests.judging.portability.test_study_bundles import (
 from tests.linear_time import grown
 from tests.linear_time.growth import Sizes, size_grows_too_fast
 from tests.webagent.trajectory.formats import members, zip_of
-from webagent.trajectory.bounds import Bounds
+from webagent.trajectory.intake import Bounds
 
 LINES = Sizes(100, 800)
 CHARACTERS = Sizes(10_000, 80_000)

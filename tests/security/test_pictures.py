@@ -9,8 +9,8 @@ import zlib
 import pytest
 from PIL import Image
 
-from webagent.trajectory.bounds import Bounds
-from webagent.trajectory.images import ImageError, look_at_image
+from webagent.trajectory.blobs import ImageError, look_at_image
+from webagent.trajectory.intake import Bounds
 
 MIB = 1024
 

@@ -11,7 +11,7 @@ from webagent.agents.recovering import Recovery
 from webagent.environment.interface import Environment, EnvironmentFailure
 from webagent.environment.registry import make_environment
 from webagent.recovery.retry_policy import RecoveryPolicy
-from webagent.trajectory.inventory import NO_NUMBER
+from webagent.trajectory.intake import NO_NUMBER
 from webagent.trajectory.live import StepResult
 from webagent.trajectory.recording import Recorder, StepSink, goal_parts
 from webagent.trajectory.records import (

@@ -12,8 +12,8 @@ from PIL import Image, ImageChops
 
 from webagent.recovery.retry_policy import AnomalyResponse, Comparison, RecoveryPolicy, WaitingSteps
 from webagent.trajectory.actions import ActionKind, action_kind
-from webagent.trajectory.bounds import Bounds
-from webagent.trajectory.images import FORMATS, look_at_image
+from webagent.trajectory.blobs import FORMATS, look_at_image
+from webagent.trajectory.intake import Bounds
 from webagent.trajectory.live import Observation
 from webagent.trajectory.records import ActionRecord
 

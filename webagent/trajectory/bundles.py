@@ -1,19 +1,25 @@
-"""What every reader yields: a run with all that belongs to it, or the reason why not."""
+"""A run with all that belongs to it, as readers yield it, and what a blind export leaves of it."""
 
-import hashlib
-import os
-import tempfile
-import weakref
-import zlib
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
-from pathlib import Path
-from typing import Any, Protocol, get_args
+from typing import Any, TypeVar, get_args
 
+from webagent.trajectory.blobs import BlobSource, BlobStash
 from webagent.trajectory.canonical import run_content_hash
-from webagent.trajectory.images import ImageFacts
-from webagent.trajectory.records import BlobRecord, Record, RunRecord, StepRecord, TaskRecord
+from webagent.trajectory.intake import Problem
+from webagent.trajectory.records import (
+    AgentRecord,
+    BlobRecord,
+    EndReason,
+    Outcome,
+    Record,
+    RunRecord,
+    SourceRecord,
+    StepRecord,
+    TaskRecord,
+    Totals,
+)
 from webagent.trajectory.verdict_records import (
     SAID,
     AdjudicationRecord,
@@ -22,38 +28,7 @@ from webagent.trajectory.verdict_records import (
     LabelRecord,
 )
 
-CUT_SHORT = "cut short: what is missing of this run is not known; send the whole file"
-
-HELD_BYTES = 8_000_000
-"""Of a run's files in memory: as much as most runs have. Few runs are in hand at a time."""
-
-
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """Something that was left out or not understood; what surrounds it was read."""
-
-    source: str
-    """The run (or file) it happened in, as the path inside what was given."""
-    file: str
-    field: str
-    reason: str
-    line: int = 0
-    """Of the file, from 1; 0 where that is not known."""
-
-    def __str__(self) -> str:
-        where = f"{self.file}, line {self.line}" if self.line else self.file
-        return f"{where}, {self.field}: {self.reason}" if self.field else f"{where}: {self.reason}"
-
-    def to_json(self) -> dict[str, Any]:
-        """Without a line that is not known."""
-        return {key: value for key, value in asdict(self).items() if key != "line" or value}
-
-
-@dataclass(frozen=True, slots=True)
-class Rejection(Problem):
-    """A run or a whole file that cannot be read. It leaves nothing behind."""
-
-
+R = TypeVar("R", bound=Record)
 Said = EvaluationRecord | LabelRecord | AdjudicationRecord
 
 
@@ -67,134 +42,6 @@ def n_taken(said: Iterable[Said], problems: Iterable[Problem]) -> int:
     """How many of these no problem refuses."""
     refused = {problem.file for problem in problems}
     return sum(place_of(each) not in refused for each in said)
-
-
-class InputError(ValueError):
-    """Something from outside cannot be taken. Names the place as far as whoever raises it knows."""
-
-    def __init__(self, field: str, reason: str, *, file: str = "", line: int = 0) -> None:
-        super().__init__(reason)
-        self.file = file
-        self.line = line
-        self.field = field
-
-    def problem(self, source: str, file: str = "") -> Problem:
-        """The same as an item of a report; `file` stands where the error names none."""
-        return Problem(source, self.file or file, self.field, str(self), self.line)
-
-    def rejection(self, source: str, file: str = "") -> Rejection:
-        """The same of what leaves nothing behind."""
-        return Rejection(source, self.file or file, self.field, str(self), self.line)
-
-
-class BlobError(ValueError):
-    """A blob's bytes are not there, or no longer those that its hash names."""
-
-
-class BlobSource(Protocol):
-    """Where the bytes of a run's blobs come from."""
-
-    def read(self, sha256: str) -> bytes:
-        """The verified bytes of this hash. Raises BlobError."""
-
-
-class BlobStash:
-    """The bytes of a run's blobs, by hash, of which few are held in memory.
-
-    The first are, up to `HELD_BYTES`. Of the others, files of the input are read again when asked
-    for; what a reader made itself (a tree's text, a picture out of a message) lies compressed in
-    a temporary file until the stash goes.
-    """
-
-    def __init__(self) -> None:
-        self._held: dict[str, bytes] = {}
-        self._room = HELD_BYTES
-        self._readers: dict[str, Callable[[], bytes]] = {}
-        self._made: dict[str, tuple[int, int]] = {}
-        self.pictures: dict[str, ImageFacts] = {}
-        """What is known of those that were found whole."""
-        self._spool: Path | None = None
-        self._end = 0
-        self._forget: Callable[[], object] = lambda: None
-
-    def __contains__(self, sha256: str) -> bool:
-        return sha256 in self._held or sha256 in self._readers or sha256 in self._made
-
-    def add_reader(
-        self,
-        sha256: str,
-        read: Callable[[], bytes],
-        content: bytes | None = None,
-        facts: ImageFacts | None = None,
-    ) -> None:
-        """Remember where bytes of this hash can be read again.
-
-        Args:
-            content: the bytes, where they were read and verified just now.
-            facts: what they are, where they were found to be a picture.
-        """
-        if facts is not None:
-            self.pictures[sha256] = facts
-        self._readers.setdefault(sha256, read)
-        if content is not None:
-            self._hold(sha256, content)
-
-    def add_bytes(self, content: bytes) -> str:
-        """Keep bytes that exist nowhere else; their hash."""
-        sha256 = hashlib.sha256(content).hexdigest()
-        if sha256 not in self and not self._hold(sha256, content):
-            packed = zlib.compress(content, 1)
-            with self._made_file().open("ab") as file:
-                file.write(packed)
-            self._made[sha256] = (self._end, len(packed))
-            self._end += len(packed)
-        return sha256
-
-    def read(self, sha256: str) -> bytes:
-        """The bytes of this hash, verified.
-
-        Raises:
-            BlobError: they are not here, or have changed since they were hashed.
-        """
-        if sha256 in self._held:
-            return self._held[sha256]
-        if sha256 in self._made:
-            start, length = self._made[sha256]
-            with self._made_file().open("rb") as file:
-                file.seek(start)
-                content = zlib.decompress(file.read(length))
-        elif sha256 in self._readers:
-            try:
-                content = self._readers[sha256]()
-            except (OSError, ValueError) as error:
-                raise BlobError(f"blob {sha256} cannot be read: {error}") from error
-        else:
-            raise BlobError(f"blob {sha256} is not here")
-        if hashlib.sha256(content).hexdigest() != sha256:
-            raise BlobError(f"blob {sha256} has changed since it was first read")
-        return content
-
-    def _hold(self, sha256: str, content: bytes) -> bool:
-        if sha256 not in self._held and len(content) <= self._room:
-            self._held[sha256] = content
-            self._room -= len(content)
-        return sha256 in self._held
-
-    def _made_file(self) -> Path:
-        if self._spool is None:
-            descriptor, name = tempfile.mkstemp(prefix="crosscheck-")
-            os.close(descriptor)
-            self._spool = Path(name)
-            self._forget = weakref.finalize(self, self._spool.unlink, missing_ok=True)
-        return self._spool
-
-    def close(self) -> None:
-        """Forget everything now instead of when the last reference goes."""
-        self._held.clear()
-        self._readers.clear()
-        self._made.clear()
-        self._forget()
-        self._spool = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -276,3 +123,103 @@ def _may_hold_blobs(annotation: object) -> bool:
     if isinstance(annotation, type) and issubclass(annotation, Record):
         return annotation is BlobRecord or bool(_fields_with_blobs(annotation))
     return any(_may_hold_blobs(part) for part in get_args(annotation))
+
+
+_HIDDEN_NAME = "hidden"
+
+_TASK = {
+    "eval": None,
+    "reference": None,
+    "reference_length": None,
+    "infeasible_reason": None,
+    "milestones": None,
+}
+_RUN = {
+    "outcome": Outcome.UNKNOWN,
+    "end_reason": EndReason.UNKNOWN,
+    "reward": None,
+    "claimed_success": None,
+    "evidence": None,
+    "logs": (),
+    "artefacts": (),
+}
+_SAID: dict[str, Any] = dict.fromkeys(SAID, ())
+_STEP = {"reward": None, "terminated": None, "truncated": None, "metrics": None, "events": ()}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Blinding:
+    """Strips references, verdicts and rewards from runs, and names if `hide_agent`.
+
+    Only fields whose meaning is known stay: unknown keys and free-form extras go, because
+    nobody can say what they give away. So do logs and artefacts, which hold rewards.
+    """
+
+    hide_agent: bool = False
+
+    def apply(self, bundle: RunBundle) -> RunBundle:
+        """The same run as somebody may see it who is still to judge it."""
+        return replace(
+            bundle,
+            task=self._known(bundle.task).model_copy(update=_TASK),
+            run=self._run(bundle.run),
+            steps=tuple(self._step(step) for step in bundle.steps),
+            problems=(),
+            **_SAID,
+        )
+
+    def _run(self, run: RunRecord) -> RunRecord:
+        changes: dict[str, Any] = {
+            **_RUN,
+            "source": SourceRecord(format=run.source.format),
+            "agent": AgentRecord(name=run.agent.name, version=run.agent.version),
+            "events": tuple(event.model_copy(update={"detail": None}) for event in run.events),
+        }
+        if run.error:
+            changes["error"] = run.error.model_copy(update={"stack": None})
+        if self.hide_agent:
+            changes |= {
+                "agent": AgentRecord(name=_HIDDEN_NAME),
+                "models": (),
+                "experiment": None,
+                "totals": Totals(),
+                "environment": None,
+                "error": None,
+            }
+            if run.stub:
+                nobody = {"agent": _HIDDEN_NAME, "agent_version": None, "model": None}
+                changes["stub"] = run.stub.model_copy(update=nobody)
+        return self._known(run.model_copy(update=changes))
+
+    def _step(self, step: StepRecord) -> StepRecord:
+        changes: dict[str, Any] = dict(_STEP)
+        if self.hide_agent:
+            changes |= {"llm_calls": (), "messages": ()}
+        return self._known(step.model_copy(update=changes))
+
+    def _known(self, record: R) -> R:
+        return _known(record, hide_names=self.hide_agent)
+
+
+def without_answers(task: TaskRecord) -> TaskRecord:
+    """The task without what tells how to succeed at it."""
+    return _known(task).model_copy(update=_TASK)
+
+
+def _known(record: R, *, hide_names: bool = False) -> R:
+    """The record, and all records inside, with the fields of the format only."""
+    known: R = _strip(record, hide_names)
+    return known
+
+
+def _strip(value: Any, hide_names: bool) -> Any:
+    if isinstance(value, tuple):
+        return tuple(_strip(item, hide_names) for item in value)
+    if not isinstance(value, Record):
+        return value
+    fields = {name: _strip(getattr(value, name), hide_names) for name in type(value).model_fields}
+    if "extra" in fields:
+        fields["extra"] = None
+    if isinstance(value, BlobRecord) and hide_names:
+        fields["name"] = None
+    return type(value).model_construct(**fields)

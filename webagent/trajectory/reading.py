@@ -1,4 +1,5 @@
 """The way in: open what was given, find out what it is, and read it run by run.
+
 A new format is a package with one `Reader`, and one line in `READERS`. Several formats may lie
 in one upload; a file that two of them take for their own is refused, with both names. A run that
 no database and no page could hold is refused here, whatever format it is of.
@@ -12,15 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Protocol, Self
 
-from webagent.trajectory.bounds import BoundError, Bounds
-from webagent.trajectory.bundles import (
-    CUT_SHORT,
-    BlobError,
-    Problem,
-    Rejection,
-    RunBundle,
-    blobs_of,
-)
+from webagent.trajectory.bundles import RunBundle, blobs_of
 from webagent.trajectory.files.opening import CutZipTree, open_tree, why_unreadable
 from webagent.trajectory.files.recognition import Answers, HidingTree, Question, Recognition, clash
 from webagent.trajectory.files.trees import NamedFiles, Tree, TreeError
@@ -39,6 +32,7 @@ from webagent.trajectory.formats.webarena.reader import WebArenaReader
 from webagent.trajectory.formats.webarena_verified.reader import WEBARENA_VERIFIED
 from webagent.trajectory.formats.webvoyager import WEBVOYAGER
 from webagent.trajectory.formats.wonderbread import WONDERBREAD
+from webagent.trajectory.intake import CUT_SHORT, BoundError, Bounds, Problem, Rejection
 from webagent.trajectory.records import BlobRecord, Record
 from webagent.trajectory.texts import NAME_CHARS, UNSTORABLE
 
@@ -120,21 +114,6 @@ def _value_faults(value: Record | tuple[object, ...]) -> Iterator[tuple[str, str
             for field, reason in _value_faults(item):
                 yield f"{name}.{field}".strip("."), reason
 
-
-__all__ = [
-    "QUESTIONS",
-    "READERS",
-    "BlobError",
-    "Bounds",
-    "Found",
-    "Problem",
-    "Reader",
-    "Rejection",
-    "RunBundle",
-    "RunSource",
-    "format_names",
-    "open_runs",
-]
 
 AUTO = "auto"
 QUESTIONS: Mapping[str, Question] = {

@@ -13,8 +13,8 @@ from pydantic import JsonValue
 from webagent.trajectory import live
 from webagent.trajectory.actions import ActionKind, action_kind, parse_browsergym_actions
 from webagent.trajectory.axtree import text_at
-from webagent.trajectory.bounds import Bounds
-from webagent.trajectory.images import ImageError, look_at_image
+from webagent.trajectory.blobs import ImageError, look_at_image
+from webagent.trajectory.intake import Bounds
 from webagent.trajectory.records import (
     ActionRecord,
     BlobPart,

@@ -5,8 +5,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from webagent.trajectory.bundles import Problem, Rejection, RunBundle, n_taken
+from webagent.trajectory.bundles import RunBundle, n_taken
 from webagent.trajectory.files.recognition import Question
+from webagent.trajectory.intake import Problem, Rejection
 from webagent.trajectory.reading import RunSource
 
 MOST_KINDS = 50

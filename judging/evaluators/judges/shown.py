@@ -13,7 +13,7 @@ from pydantic import Field
 from judging.evaluators.judges.prompts import JudgeSettings
 from webagent.llm.interface import ImagePart, Message, TextPart
 from webagent.llm.untrusted import bounded
-from webagent.trajectory.images import FORMATS, MEDIA_TYPES, ImageError
+from webagent.trajectory.blobs import FORMATS, MEDIA_TYPES, ImageError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,8 +11,8 @@ from judging.models import Evaluation, EvaluatorVersion
 from runs.models import Run
 from runs.storage.links import free_key
 from runs.storage.records import cost_column
-from webagent.trajectory.bundles import InputError
 from webagent.trajectory.canonical import hashed_json, plain_json
+from webagent.trajectory.intake import InputError
 from webagent.trajectory.verdict_records import CheckRecord, EvaluationRecord, EvaluatorRecord
 
 HASH_CHARS = 64

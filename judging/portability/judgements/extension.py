@@ -39,7 +39,8 @@ from judging.portability.study_bundles.services import after_runs, before_runs
 from judging.studies.imported import IMPORTED, KEPT_HERE, Places, kept_here, study_name
 from runs.models import Run, User
 from runs.models.extension import Verdicts
-from webagent.trajectory.bundles import InputError, Problem, RunBundle, place_of
+from webagent.trajectory.bundles import RunBundle, place_of
+from webagent.trajectory.intake import InputError, Problem
 from webagent.trajectory.verdict_records import AdjudicationRecord, EvaluationRecord, LabelRecord
 
 R = TypeVar("R", EvaluationRecord, LabelRecord, AdjudicationRecord)

@@ -19,8 +19,8 @@ from judging.studies.labels.ticks import read_ticks
 from runs.models import Run
 from runs.storage.links import free_key
 from runs.storage.records import MAX_INT, aware
-from webagent.trajectory.bundles import InputError, Problem
 from webagent.trajectory.canonical import hashed_json, plain_json
+from webagent.trajectory.intake import InputError, Problem
 from webagent.trajectory.verdict_records import AdjudicationRecord, LabelRecord
 
 MAX_CONFIDENCE = 100

@@ -38,6 +38,7 @@ from webagent.trajectory.formats.agentrewardbench.verdicts import (
     label,
     primary_verdict,
 )
+from webagent.trajectory.intake import InputError, Problem
 from webagent.trajectory.records import Record
 from webagent.trajectory.texts import bounded_name, storable_json
 from webagent.trajectory.verdict_records import LabelRecord

@@ -28,11 +28,10 @@ from judging.portability.study_bundles.records import (
     RunRef,
 )
 from runs.imports.bounds import import_bounds
-from webagent.trajectory.bounds import BoundError, Bounds
-from webagent.trajectory.bundles import InputError, Problem
 from webagent.trajectory.files.lines import parsed, read_json, read_lines
 from webagent.trajectory.files.opening import open_tree
 from webagent.trajectory.files.trees import Tree, TreeError, read_file
+from webagent.trajectory.intake import BoundError, Bounds, InputError, Problem
 
 MOST_LISTED = 20
 NO_EVALUATOR = "an evaluator that is not there"

@@ -35,7 +35,7 @@ from runs.imports.bounds import import_bounds
 from runs.imports.reports import ImportReport
 from runs.imports.storing import ImportedRun, import_runs
 from runs.models import User
-from webagent.trajectory.bundles import Problem, RunBundle
+from webagent.trajectory.bundles import RunBundle
 from webagent.trajectory.canonical import canonical_json
 from webagent.trajectory.formats.native.reader import RUNS_OF_BUNDLE
 from webagent.trajectory.formats.native.schema import blob_name
@@ -47,6 +47,7 @@ from webagent.trajectory.formats.native.writer import (
     ZipSink,
     write_native,
 )
+from webagent.trajectory.intake import Problem
 from webagent.trajectory.reading import open_runs
 
 MAY_IMPORT = "judging.add_study"

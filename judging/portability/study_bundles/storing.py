@@ -13,8 +13,8 @@ from judging.models import EvaluatorVersion
 from judging.portability.study_bundles.reading import BundleError, StudyBundle
 from judging.portability.study_bundles.records import Line, NumberedPart, RunRef, TaskRef
 from runs.models import Run, Task, User
-from webagent.trajectory.bundles import Problem
 from webagent.trajectory.canonical import hashed_json
+from webagent.trajectory.intake import Problem
 
 MOST_CONFLICTS = 1000
 M = TypeVar("M", bound=models.Model)

@@ -32,8 +32,8 @@ from judging.portability.study_bundles.records import (
 from judging.portability.study_bundles.storing import BundleStore, insert, is_same
 from judging.portability.study_bundles.tasks import TaskLines
 from runs.models import Run
-from webagent.trajectory.bundles import Problem
 from webagent.trajectory.canonical import hashed_json
+from webagent.trajectory.intake import Problem
 
 NO_MEMBER = "somebody who is no member here has a part in it"
 OTHER_STUDY = "another study has this name here; import this one under another name"

@@ -26,7 +26,7 @@ from runs.queue.leases import WorkLease, WorkLostError, sweep_work
 from runs.queue.sweeping import swept
 from runs.queue.workers import dispatch
 from runs.storage.blobs import BlobBatch
-from webagent.trajectory.bundles import BlobError
+from webagent.trajectory.blobs import BlobError
 
 logger = logging.getLogger(__name__)
 PART_BYTES = 8 * 1024 * 1024

@@ -21,7 +21,8 @@ from runs.models.audit_log import MILESTONES_CHANGED
 from runs.models.hooks import announce_milestones
 from runs.models.tasks import task_key
 from webagent.milestones.findings import Definition, digest_of
-from webagent.trajectory.bundles import Problem, RunBundle
+from webagent.trajectory.bundles import RunBundle
+from webagent.trajectory.intake import Problem
 from webagent.trajectory.records import MilestoneRecord
 from webagent.trajectory.values import first_field_error
 

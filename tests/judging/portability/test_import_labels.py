@@ -19,7 +19,7 @@ from runs.models import Run, User
 from tests.judging.factories import annotators_of, make_dispute, make_label, make_study
 from tests.runs.factories import client_of, make_run, make_user
 from tests.runs.operations.integrity import rows_hold
-from webagent.trajectory.bundles import Problem
+from webagent.trajectory.intake import Problem
 
 STUDY = "Annotated elsewhere"
 FIRST_DAY = "0001-01-01T00:00:00+14:00"

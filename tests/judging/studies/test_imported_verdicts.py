@@ -12,7 +12,8 @@ from runs.models import Run, User
 from tests.judging.factories import annotators_of, make_study, next_assignment
 from tests.runs.factories import client_of, make_user
 from tests.runs.storage.stores import use_store
-from webagent.trajectory.reading import RunBundle, open_runs
+from webagent.trajectory.bundles import RunBundle
+from webagent.trajectory.reading import open_runs
 
 pytestmark = [
     pytest.mark.django_db,

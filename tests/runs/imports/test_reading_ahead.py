@@ -22,8 +22,9 @@ from runs.storage.blobs import BlobBatch, read_blob, storage_name
 from tests.runs.storage.stores import files_in, use_store
 from tests.webagent.trajectory.samples import run_bundle
 from webagent.process.children import sweep
-from webagent.trajectory.bundles import Problem, Rejection, RunBundle
+from webagent.trajectory.bundles import RunBundle
 from webagent.trajectory.formats.native.writer import write_folder
+from webagent.trajectory.intake import Problem, Rejection
 from webagent.trajectory.reading import open_runs
 
 pytestmark = [

@@ -26,7 +26,8 @@ from runs.storage.records import action_text
 from tests.runs.factories import make_user
 from tests.runs.storage.stores import files_in, use_store
 from tests.webagent.trajectory.samples import run_bundle
-from webagent.trajectory.bundles import Problem, Rejection, RunBundle
+from webagent.trajectory.bundles import RunBundle
+from webagent.trajectory.intake import Problem, Rejection
 from webagent.trajectory.records import ActionRecord, BlobRecord, Box, EndReason, Size, Target
 
 pytestmark = pytest.mark.django_db

@@ -17,7 +17,8 @@ from runs.storage.blobs import BlobBatch
 from tests.runs.factories import make_user
 from tests.runs.imports.test_reading_ahead import stored
 from tests.webagent.trajectory.samples import run_bundle
-from webagent.trajectory.bundles import Problem, RunBundle
+from webagent.trajectory.bundles import RunBundle
+from webagent.trajectory.intake import Problem
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("store")]
 NUMBERS = range(4)

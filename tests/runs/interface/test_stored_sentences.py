@@ -11,7 +11,8 @@ from runs.interface.stored_sentences import details_worded, worded
 from runs.models import AgentConfiguration
 from webagent.environment.interface import UnknownTask
 from webagent.environment.registry import task_record
-from webagent.trajectory.reading import Rejection, open_runs, without_formats
+from webagent.trajectory.intake import Rejection
+from webagent.trajectory.reading import open_runs, without_formats
 
 
 @pytest.fixture(autouse=True)

@@ -40,7 +40,7 @@ from tests.judging.factories import make_study
 from tests.runs.factories import make_experiment, make_picture, make_run, make_text, make_user
 from tests.runs.storage.stores import files_in, use_store
 from tests.webagent.trajectory.samples import run_bundle
-from webagent.trajectory.bundles import Rejection
+from webagent.trajectory.intake import Rejection
 
 pytestmark = [pytest.mark.django_db, pytest.mark.postgresql_only("slow, and alike on both")]
 

@@ -30,7 +30,7 @@ from runs.storage.blobs import (
 from runs.storage.file_storage import UNFINISHED
 from tests.runs.storage.stores import files_in, store_blob
 from webagent.settings.environment import REPOSITORY
-from webagent.trajectory.images import ImageFacts
+from webagent.trajectory.blobs import ImageFacts
 
 pytestmark = pytest.mark.django_db
 

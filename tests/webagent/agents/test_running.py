@@ -16,7 +16,7 @@ from webagent.agents.registry import make_agent
 from webagent.agents.running import run_episode
 from webagent.environment.interface import EnvironmentFailure
 from webagent.trajectory.faults import Fault
-from webagent.trajectory.inventory import NO_NUMBER
+from webagent.trajectory.intake import NO_NUMBER
 from webagent.trajectory.live import ActionOutcome, Decision, Observation, StepResult
 from webagent.trajectory.records import (
     AgentRecord,

@@ -11,10 +11,10 @@ import pytest
 
 from tests.webagent.client.test_client import Site
 from webagent.client.browser_use import BrowserUseRecorder
-from webagent.trajectory.bounds import Bounds
 from webagent.trajectory.bundles import RunBundle
 from webagent.trajectory.formats.pushed.runs import Ending, PushedStep
 from webagent.trajectory.formats.pushed.steps import recorded_step
+from webagent.trajectory.intake import Bounds
 from webagent.trajectory.reading import open_runs
 from webagent.trajectory.records import Observation, StepRecord
 

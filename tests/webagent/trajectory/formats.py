@@ -8,9 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from webagent.trajectory.bounds import Bounds
-from webagent.trajectory.bundles import Problem, Rejection, RunBundle
-from webagent.trajectory.formats.native.blinding import Blinding
+from webagent.trajectory.bundles import Blinding, RunBundle
+from webagent.trajectory.intake import Bounds, Problem, Rejection
 from webagent.trajectory.reading import open_runs
 
 DATA = Path(__file__).parents[2] / "data"

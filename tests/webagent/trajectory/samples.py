@@ -8,7 +8,8 @@ from decimal import Decimal
 
 from PIL import Image
 
-from webagent.trajectory.bundles import BlobStash, RunBundle
+from webagent.trajectory.blobs import BlobStash
+from webagent.trajectory.bundles import RunBundle
 from webagent.trajectory.records import (
     ActionRecord,
     AgentRecord,

@@ -7,7 +7,8 @@ import pytest
 from tests.webagent.trajectory import formats
 from tests.webagent.trajectory.agentlab_truth import differences
 from tests.webagent.trajectory.formats import only
-from webagent.trajectory.reading import RunBundle, open_runs
+from webagent.trajectory.bundles import RunBundle
+from webagent.trajectory.reading import open_runs
 from webagent.trajectory.records import BlobRecord
 
 DATA = formats.DATA / "agentlab"

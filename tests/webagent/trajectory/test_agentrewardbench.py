@@ -10,7 +10,7 @@ import pytest
 
 from tests.webagent.trajectory import formats
 from tests.webagent.trajectory.formats import only, read, runs
-from webagent.trajectory.bundles import Problem, Rejection, RunBundle
+from webagent.trajectory.bundles import RunBundle
 from webagent.trajectory.files.stubs import same_task
 from webagent.trajectory.formats.agentrewardbench.verdicts import (
     JudgeAnswer,
@@ -21,6 +21,7 @@ from webagent.trajectory.formats.agentrewardbench.verdicts import (
     read_answer,
 )
 from webagent.trajectory.formats.agentrewardbench.verdicts import label as label_of
+from webagent.trajectory.intake import Problem, Rejection
 from webagent.trajectory.reading import open_runs
 from webagent.trajectory.records import BlobRecord
 from webagent.trajectory.redaction import REDACTED

@@ -11,7 +11,8 @@ import pytest
 
 from tests.webagent.trajectory import formats
 from tests.webagent.trajectory.formats import only, read, runs
-from webagent.trajectory.bundles import Problem, RunBundle
+from webagent.trajectory.bundles import RunBundle
+from webagent.trajectory.intake import Problem
 from webagent.trajectory.reading import open_runs
 from webagent.trajectory.records import TextPart
 from webagent.trajectory.redaction import REDACTED

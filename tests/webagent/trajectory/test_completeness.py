@@ -15,7 +15,8 @@ import pytest
 
 from tests.webagent.trajectory.formats import read
 from tests.webagent.trajectory.mutations import Mutation, mutations
-from webagent.trajectory.bundles import Rejection, RunBundle, blobs_of
+from webagent.trajectory.bundles import RunBundle, blobs_of
+from webagent.trajectory.intake import Rejection
 from webagent.trajectory.records import BlobRecord
 
 pytestmark = pytest.mark.slow

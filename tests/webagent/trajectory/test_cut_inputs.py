@@ -9,7 +9,8 @@ import pytest
 
 from tests.webagent.trajectory.formats import read, zipped
 from tests.webagent.trajectory.test_completeness import FORMATS
-from webagent.trajectory.bundles import Rejection, RunBundle
+from webagent.trajectory.bundles import RunBundle
+from webagent.trajectory.intake import Rejection
 
 SHARES = (0.3, 0.6, 0.9, 0.99)
 

@@ -10,14 +10,8 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from tests.webagent.trajectory.samples import png_of
-from webagent.trajectory.bounds import Bounds
-from webagent.trajectory.images import (
-    MEDIA_TYPES,
-    ImageError,
-    ImageFacts,
-    check_image,
-    decode_image,
-)
+from webagent.trajectory.blobs import MEDIA_TYPES, ImageError, ImageFacts, check_image, decode_image
+from webagent.trajectory.intake import Bounds
 
 pytestmark = pytest.mark.slow
 

@@ -22,9 +22,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.webagent.trajectory.conftest import MARKER
-from webagent.trajectory.bounds import MIB, Bounds
 from webagent.trajectory.files import inert_pickle
 from webagent.trajectory.files.pickle_reader import PickleError, PickleReader
+from webagent.trajectory.intake import MIB, Bounds
 
 pytestmark = pytest.mark.slow
 

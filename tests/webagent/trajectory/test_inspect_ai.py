@@ -15,11 +15,11 @@ import zstandard
 
 from tests.webagent.trajectory.formats import DATA, blind_text, read, rejections, runs, truth
 from tests.webagent.trajectory.samples import png
-from webagent.trajectory.bounds import BoundError, Bounds
-from webagent.trajectory.bundles import Rejection, RunBundle
+from webagent.trajectory.bundles import RunBundle
 from webagent.trajectory.files.archives import ZipTree
 from webagent.trajectory.files.trees import TreeError, read_file
 from webagent.trajectory.formats.inspect_ai.samples import ending, score_number
+from webagent.trajectory.intake import BoundError, Bounds, Rejection
 from webagent.trajectory.records import EndReason, Outcome
 
 SAMPLES = DATA / "inspect_ai"

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webagent.trajectory.inventory import NOT_HELD, NOT_THERE, Inventory, problems_of
+from webagent.trajectory.intake import NOT_HELD, NOT_THERE, Inventory, problems_of
 
 NAMES = st.lists(st.integers(0, 40), unique=True, max_size=30)
 

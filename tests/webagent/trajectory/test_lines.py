@@ -8,10 +8,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from webagent.trajectory.bounds import Bounds
-from webagent.trajectory.bundles import InputError
 from webagent.trajectory.files.lines import Lines, read_json
 from webagent.trajectory.files.trees import FolderTree
+from webagent.trajectory.intake import Bounds, InputError
 from webagent.trajectory.texts import storable_json, unstorable_numbers
 
 pytestmark = pytest.mark.slow

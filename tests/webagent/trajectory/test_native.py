@@ -14,11 +14,11 @@ import pytest
 
 from tests.webagent.trajectory.formats import DATA
 from tests.webagent.trajectory.samples import run_bundle
-from webagent.trajectory import bundles as bundles_module
-from webagent.trajectory.bounds import Bounds
-from webagent.trajectory.bundles import BlobError, BlobStash, Problem, Rejection, RunBundle
-from webagent.trajectory.formats.native.blinding import Blinding
+from webagent.trajectory import blobs
+from webagent.trajectory.blobs import BlobError, BlobStash
+from webagent.trajectory.bundles import Blinding, RunBundle
 from webagent.trajectory.formats.native.writer import write_folder, write_zip
+from webagent.trajectory.intake import Bounds, Problem, Rejection
 from webagent.trajectory.reading import Found, open_runs, why_refused
 from webagent.trajectory.records import BlobRecord, Observation, Outcome, RunRecord
 
@@ -217,7 +217,7 @@ class TestDamage:
     def test_bytes_that_change_between_two_readings_are_noticed(
         self, folder: Path, is_held: bool, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(bundles_module, "HELD_BYTES", 10**6 if is_held else 0)
+        monkeypatch.setattr(blobs, "HELD_BYTES", 10**6 if is_held else 0)
         with open_runs(folder) as source:
             first = next(iter(source))
             assert isinstance(first, RunBundle)

@@ -8,9 +8,10 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from tests.webagent.trajectory.samples import run_bundle
+from webagent.trajectory.bundles import RunBundle
 from webagent.trajectory.formats.native.schema import LINE_FILES, MANIFEST, native_schema_text
 from webagent.trajectory.formats.native.writer import write_folder
-from webagent.trajectory.reading import RunBundle, open_runs
+from webagent.trajectory.reading import open_runs
 
 ROOT = Path(__file__).parents[3]
 PUBLISHED = ROOT / "docs" / "schema" / "native-1.json"

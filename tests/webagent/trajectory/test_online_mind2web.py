@@ -10,8 +10,9 @@ import pytest
 
 from tests.webagent.trajectory import formats
 from tests.webagent.trajectory.formats import only, read
-from webagent.trajectory.bundles import Problem, Rejection, RunBundle
+from webagent.trajectory.bundles import RunBundle
 from webagent.trajectory.formats.online_mind2web.steps import action_records, read_action
+from webagent.trajectory.intake import Problem, Rejection
 from webagent.trajectory.reading import open_runs
 from webagent.trajectory.records import Point
 from webagent.trajectory.redaction import REDACTED

@@ -15,12 +15,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.webagent.trajectory.samples import run_bundle
-from webagent.trajectory.bounds import KIB, MIB, BoundError, Bounds
+from webagent.trajectory.bundles import RunBundle
 from webagent.trajectory.files.archives import ZipTree, gunzip
 from webagent.trajectory.files.opening import open_tree
 from webagent.trajectory.files.trees import FolderTree, TreeError, read_file
 from webagent.trajectory.formats.native.writer import write_zip
-from webagent.trajectory.reading import Rejection, RunBundle, open_runs
+from webagent.trajectory.intake import KIB, MIB, BoundError, Bounds, Rejection
+from webagent.trajectory.reading import open_runs
 
 AGENTLAB = Path(__file__).parents[2] / "data" / "agentlab"
 

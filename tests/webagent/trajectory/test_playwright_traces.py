@@ -18,9 +18,9 @@ from tests.webagent.trajectory.formats import (
     zip_of,
 )
 from tests.webagent.trajectory.samples import png
-from webagent.trajectory.bounds import Bounds
-from webagent.trajectory.bundles import InputError, Rejection, RunBundle
+from webagent.trajectory.bundles import RunBundle
 from webagent.trajectory.formats.playwright.events import read_events
+from webagent.trajectory.intake import Bounds, InputError, Rejection
 
 SAMPLES = DATA / "playwright_trace"
 TRUTH = truth("playwright_trace")

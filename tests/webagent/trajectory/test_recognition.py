@@ -13,12 +13,12 @@ import pytest
 from tests.webagent.trajectory.formats import DATA
 from tests.webagent.trajectory.samples import run_bundle
 from webagent.trajectory import reading
-from webagent.trajectory.bounds import Bounds
-from webagent.trajectory.bundles import Rejection, RunBundle
+from webagent.trajectory.bundles import RunBundle
 from webagent.trajectory.files.assembling import model_names
 from webagent.trajectory.files.recognition import Answers, Outline, Recognition, outline, outline_of
 from webagent.trajectory.files.trees import FolderTree, Tree
 from webagent.trajectory.formats.native.writer import write_folder
+from webagent.trajectory.intake import Bounds, Problem, Rejection
 from webagent.trajectory.reading import Found, open_runs, why_refused
 from webagent.trajectory.surveys import survey
 
@@ -41,7 +41,7 @@ class Claiming:
 
     def read(self, tree: Tree, bounds: Bounds, answers: Answers) -> Iterator[Found]:
         for name in tree.names:
-            yield reading.Problem(self.name, name, "", answers.get("mood", "no answer"))
+            yield Problem(self.name, name, "", answers.get("mood", "no answer"))
 
 
 def test_outlines_are_read_from_the_head_alone() -> None:
@@ -83,9 +83,9 @@ def test_two_formats_that_want_the_same_file_are_asked_about(
         "may be one or two: say which with the format",
     )
     with open_runs(tmp_path, format="two", answers={"mood": "good"}) as source:
-        assert [
-            (found.source, found.reason) for found in source if isinstance(found, reading.Problem)
-        ] == [("two", "good")]
+        assert [(found.source, found.reason) for found in source if isinstance(found, Problem)] == [
+            ("two", "good")
+        ]
 
 
 def test_files_that_one_format_uses_are_hidden_from_the_others(
@@ -97,9 +97,7 @@ def test_files_that_one_format_uses_are_hidden_from_the_others(
     monkeypatch.setattr(reading, "READERS", (Claiming("one", uses="b.json"), other))
     with open_runs(tmp_path) as source:
         assert source.unread == ()
-        seen = [
-            (found.source, found.file) for found in source if isinstance(found, reading.Problem)
-        ]
+        seen = [(found.source, found.file) for found in source if isinstance(found, Problem)]
     assert seen == [("one", "a.json"), ("one", "b.json"), ("two", "b.json"), ("two", "c.txt")]
 
 

@@ -15,11 +15,11 @@ from tests.webagent.trajectory.formats import (
     stored_text,
     truth,
 )
-from webagent.trajectory.bounds import Bounds
 from webagent.trajectory.bundles import RunBundle
 from webagent.trajectory.files.originals import KeptTree
 from webagent.trajectory.formats.webarena_verified.folders import read_answer, read_result
 from webagent.trajectory.formats.webarena_verified.network import page_loads, requests_of
+from webagent.trajectory.intake import Bounds
 from webagent.trajectory.reading import open_runs, source_of
 from webagent.trajectory.records import Outcome
 

@@ -7,7 +7,7 @@ import pytest
 
 from tests.webagent.trajectory.demonstrations import NAME, did, recorded, state, written_out
 from tests.webagent.trajectory.formats import rejections, runs, stored_text
-from webagent.trajectory.inventory import NO_TIME
+from webagent.trajectory.intake import NO_TIME
 from webagent.trajectory.records import Gap, Outcome
 
 

@@ -13,7 +13,6 @@ from typing import IO, BinaryIO, cast
 
 import zstandard
 
-from webagent.trajectory.bounds import BoundError, Bounds, check_ratio
 from webagent.trajectory.files.trees import (
     AT_ONCE_BYTES,
     READ_CHUNK,
@@ -23,6 +22,7 @@ from webagent.trajectory.files.trees import (
     TreeError,
     why_name_is_refused,
 )
+from webagent.trajectory.intake import BoundError, Bounds, check_ratio
 
 LOCAL_MAGIC = b"PK\x03\x04"
 LOCAL_HEADER = struct.Struct("<4s5H3L2H")

@@ -7,9 +7,9 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any, Literal, TypeVar
 
-from webagent.trajectory.bundles import InputError, RunBundle
+from webagent.trajectory.bundles import RunBundle
 from webagent.trajectory.files.run_files import BlobFiles
-from webagent.trajectory.inventory import WHY_REFUSED, problems_of
+from webagent.trajectory.intake import WHY_REFUSED, InputError, problems_of
 from webagent.trajectory.records import (
     BlobPart,
     BlobRecord,

@@ -11,9 +11,8 @@ from typing import IO, Any, BinaryIO, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from webagent.trajectory.bounds import BoundError, Bounds
-from webagent.trajectory.bundles import InputError
 from webagent.trajectory.files.trees import READ_ERRORS, Tree
+from webagent.trajectory.intake import BoundError, Bounds, InputError
 from webagent.trajectory.texts import legible, storable_json, unstorable_numbers
 from webagent.trajectory.values import first_field_error
 

@@ -10,8 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from webagent.trajectory.bounds import BoundError, Bounds, check_ratio
-from webagent.trajectory.bundles import InputError, Problem
 from webagent.trajectory.files.archives import LOCAL_HEADER, LOCAL_MAGIC, NAME_SHOWN, ZipTree
 from webagent.trajectory.files.trees import (
     FolderTree,
@@ -23,6 +21,7 @@ from webagent.trajectory.files.trees import (
     pieces_of,
     why_name_is_refused,
 )
+from webagent.trajectory.intake import BoundError, Bounds, InputError, Problem, check_ratio
 from webagent.trajectory.texts import EncodingError, decoded, legible
 
 _STARTS = ("{", "[")

@@ -8,12 +8,18 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, BinaryIO
 
-from webagent.trajectory.bounds import BoundError, Bounds
-from webagent.trajectory.bundles import BlobError, BlobStash, RunBundle, blobs_of
+from webagent.trajectory.blobs import (
+    ROLES,
+    BlobError,
+    BlobStash,
+    ImageError,
+    ImageFacts,
+    check_image,
+)
+from webagent.trajectory.bundles import RunBundle, blobs_of
 from webagent.trajectory.files.run_files import BLOB_KEY, BlobFiles
 from webagent.trajectory.files.trees import NamedFiles, Tree, TreeError, read_file
-from webagent.trajectory.images import ROLES, ImageError, ImageFacts, check_image
-from webagent.trajectory.inventory import Inventory, problems_of
+from webagent.trajectory.intake import BoundError, Bounds, Inventory, problems_of
 from webagent.trajectory.records import BlobPart, BlobRecord, Record, RunRecord
 from webagent.trajectory.values import every
 

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from webagent.trajectory.bounds import BoundError, Bounds
 from webagent.trajectory.files import inert_pickle
 from webagent.trajectory.files.archives import GZIP_MAGIC, gunzip
 from webagent.trajectory.files.trees import TreeError
+from webagent.trajectory.intake import BoundError, Bounds
 
 _HEADER = struct.Struct(">I")
 _PROGRAM = Path(inert_pickle.__file__)

@@ -11,10 +11,10 @@ from weakref import WeakKeyDictionary
 
 from pydantic import ValidationError
 
-from webagent.trajectory.bounds import Bounds
-from webagent.trajectory.bundles import InputError, Problem, Rejection, RunBundle
+from webagent.trajectory.bundles import RunBundle
 from webagent.trajectory.files.assembling import RunFiles
 from webagent.trajectory.files.trees import NamedFiles, Tree, head_of
+from webagent.trajectory.intake import Bounds, InputError, Problem, Rejection
 from webagent.trajectory.values import first_field_error, noting_refused
 
 log = logging.getLogger(__name__)

@@ -8,12 +8,10 @@ from copy import copy
 from functools import partial
 from typing import Any, Self
 
-from webagent.trajectory.bounds import BoundError, Bounds
-from webagent.trajectory.bundles import BlobStash, Problem
+from webagent.trajectory.blobs import BlobStash, ImageError, ImageFacts, check_image
 from webagent.trajectory.files.opening import open_inner
 from webagent.trajectory.files.trees import Tree, TreeError, given_name, read_file
-from webagent.trajectory.images import ImageError, ImageFacts, check_image
-from webagent.trajectory.inventory import NO_NUMBER, NOT_THERE, Inventory
+from webagent.trajectory.intake import NO_NUMBER, NOT_THERE, BoundError, Bounds, Inventory, Problem
 from webagent.trajectory.records import BlobRecord, Gap
 from webagent.trajectory.redaction import Redactor
 from webagent.trajectory.texts import (

@@ -11,8 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO, Generic, TypeVar
 
-from webagent.trajectory.bounds import BoundError, Bounds
-from webagent.trajectory.bundles import Problem
+from webagent.trajectory.intake import BoundError, Bounds, Problem
 from webagent.trajectory.texts import EncodingError, decoded, in_utf8
 
 READ_CHUNK = 1 << 16

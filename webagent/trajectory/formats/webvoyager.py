@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from webagent.trajectory.bounds import Bounds
-from webagent.trajectory.bundles import InputError, RunBundle
+from webagent.trajectory.bundles import RunBundle
 from webagent.trajectory.files.assembling import (
     UNKNOWN,
     URL_CHARS,
@@ -25,6 +24,7 @@ from webagent.trajectory.files.recognition import (
     unreadable,
 )
 from webagent.trajectory.files.trees import Tree, given_name
+from webagent.trajectory.intake import Bounds, InputError
 from webagent.trajectory.records import (
     ActionRecord,
     AgentRecord,

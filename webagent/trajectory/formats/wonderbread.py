@@ -7,7 +7,6 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
-from webagent.trajectory.bounds import Bounds
 from webagent.trajectory.bundles import RunBundle
 from webagent.trajectory.files.assembling import (
     TARGET_CHARS,
@@ -28,6 +27,7 @@ from webagent.trajectory.files.recognition import (
     unreadable,
 )
 from webagent.trajectory.files.trees import Tree
+from webagent.trajectory.intake import Bounds
 from webagent.trajectory.records import (
     ActionRecord,
     AgentRecord,

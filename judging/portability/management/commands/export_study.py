@@ -14,7 +14,7 @@ from runs.exports.management.commands.export_runs import add_blinding, export_wi
 from runs.exports.services import ExportFormat, replacing
 from runs.interface.terminal import progress_bar
 from runs.models import Run
-from webagent.trajectory.bundles import BlobError
+from webagent.trajectory.blobs import BlobError
 
 BUNDLE = "bundle"
 

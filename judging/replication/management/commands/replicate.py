@@ -17,7 +17,7 @@ from judging.replication.work import REFUSED, Work, carry_out_here
 from runs.exports.services import replacing
 from runs.interface.terminal import interruptible, progress_bar
 from runs.models import Run
-from webagent.trajectory.bundles import BlobError
+from webagent.trajectory.blobs import BlobError
 
 
 class Command(BaseCommand):

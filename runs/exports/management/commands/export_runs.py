@@ -13,8 +13,8 @@ from runs.exports.services import ExportFormat, export_atif, export_runs
 from runs.interface.terminal import experiment_named, progress_bar
 from runs.models import Run
 from runs.models.audit_log import RUNS_EXPORTED
-from webagent.trajectory.bundles import BlobError
-from webagent.trajectory.formats.native.blinding import Blinding
+from webagent.trajectory.blobs import BlobError
+from webagent.trajectory.bundles import Blinding
 
 
 class Command(BaseCommand):

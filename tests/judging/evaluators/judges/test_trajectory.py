@@ -21,7 +21,7 @@ from judging.evaluators.judges.whole_run import CRITERIA, TrajectoryJudge, Traje
 from tests.judging.evaluators.judges.scripted import asked
 from tests.webagent.llm.scripted import Scripted, message_of
 from webagent.llm.interface import ImagePart
-from webagent.trajectory.images import ImageError
+from webagent.trajectory.blobs import ImageError
 
 
 def picture(colour: str = "white", size: tuple[int, int] = (64, 48), form: str = "PNG") -> bytes:

@@ -7,13 +7,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from webagent.trajectory.bounds import Bounds
 from webagent.trajectory.files import assembling
 from webagent.trajectory.files.assembling import UNKNOWN
 from webagent.trajectory.files.pickle_reader import Pickled
 from webagent.trajectory.files.recognition import folders_with
 from webagent.trajectory.files.trees import Tree, given_name
-from webagent.trajectory.inventory import NO_NUMBER
+from webagent.trajectory.intake import NO_NUMBER, Bounds
 from webagent.trajectory.records import Json
 from webagent.trajectory.redaction import REDACTED, is_secret_key
 from webagent.trajectory.texts import bounded_name

@@ -5,8 +5,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
-from webagent.trajectory.bounds import Bounds
-from webagent.trajectory.bundles import Problem, Rejection, RunBundle
+from webagent.trajectory.bundles import RunBundle
 from webagent.trajectory.files.assembling import (
     VIDEOS,
     experiment_above,
@@ -44,6 +43,7 @@ from webagent.trajectory.formats.agentlab.observations import (
     shown_packages,
 )
 from webagent.trajectory.formats.agentlab.steps import Steps
+from webagent.trajectory.intake import Bounds, Problem, Rejection
 from webagent.trajectory.records import (
     AgentRecord,
     BlobRecord,

@@ -5,8 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from webagent.trajectory.actions import message_text
-from webagent.trajectory.bounds import Bounds
-from webagent.trajectory.bundles import Problem, RunBundle
+from webagent.trajectory.bundles import RunBundle
 from webagent.trajectory.files.assembling import (
     UNKNOWN,
     model_names,
@@ -50,6 +49,7 @@ from webagent.trajectory.formats.agentrewardbench.verdicts import (
     primary_verdict,
     written,
 )
+from webagent.trajectory.intake import Bounds, Problem
 from webagent.trajectory.records import (
     AgentRecord,
     BlobRecord,

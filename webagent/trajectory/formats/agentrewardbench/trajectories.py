@@ -7,8 +7,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from webagent.trajectory.actions import parse_browsergym_actions
-from webagent.trajectory.bounds import BoundError, Bounds
-from webagent.trajectory.bundles import Problem
 from webagent.trajectory.files.recognition import outline
 from webagent.trajectory.files.stubs import same_task
 from webagent.trajectory.files.trees import Tree, TreeError, read_file
@@ -23,6 +21,7 @@ from webagent.trajectory.formats.agentrewardbench.verdicts import (
     is_refused,
     read_annotations,
 )
+from webagent.trajectory.intake import BoundError, Bounds, Problem
 from webagent.trajectory.texts import EncodingError, decoded
 from webagent.trajectory.values import flag, items, mapping, text, whole
 

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
-from webagent.trajectory.bounds import Bounds
-from webagent.trajectory.bundles import InputError, RunBundle
+from webagent.trajectory.bundles import RunBundle
 from webagent.trajectory.files.assembling import (
     UNKNOWN,
     Ending,
@@ -27,6 +26,7 @@ from webagent.trajectory.files.recognition import PlacesReader, RunPlace, outlin
 from webagent.trajectory.files.trees import Tree
 from webagent.trajectory.formats.atif.steps import Steps
 from webagent.trajectory.formats.atif.writer import EXTRA_KEY, FILES_KEY, restored
+from webagent.trajectory.intake import Bounds, InputError
 from webagent.trajectory.records import (
     AgentRecord,
     BlobRecord,

@@ -16,11 +16,10 @@ from zipfile import ZipFile
 
 from pydantic import ValidationError
 
-from webagent.trajectory.bundles import RunBundle
+from webagent.trajectory.bundles import Blinding, RunBundle
 from webagent.trajectory.canonical import canonical_json, utc_text
 from webagent.trajectory.files.assembling import UNKNOWN, RunFiles
 from webagent.trajectory.files.originals import take_blobs, without_missing
-from webagent.trajectory.formats.native.blinding import Blinding
 from webagent.trajectory.formats.native.schema import EXTENSIONS
 from webagent.trajectory.formats.native.writer import FolderSink, Sink, ZipSink
 from webagent.trajectory.records import (

@@ -5,7 +5,6 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
-from webagent.trajectory.bounds import Bounds
 from webagent.trajectory.bundles import RunBundle
 from webagent.trajectory.files.assembling import (
     RunFiles,
@@ -32,6 +31,7 @@ from webagent.trajectory.formats.browser_use.histories import (
     task_of,
 )
 from webagent.trajectory.formats.browser_use.steps import Steps
+from webagent.trajectory.intake import Bounds
 from webagent.trajectory.records import AgentRecord, BlobRecord, StepRecord, TaskRecord, Totals
 from webagent.trajectory.redaction import Redactor, is_password_field
 from webagent.trajectory.texts import bounded_name

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
-from webagent.trajectory.bounds import Bounds
-from webagent.trajectory.bundles import CUT_SHORT, InputError, RunBundle
+from webagent.trajectory.bundles import RunBundle
 from webagent.trajectory.files.assembling import (
     RunFiles,
     experiment_above,
@@ -28,6 +27,7 @@ from webagent.trajectory.formats.computer_use.turns import (
     Dump,
     read_conversation,
 )
+from webagent.trajectory.intake import CUT_SHORT, Bounds, InputError
 from webagent.trajectory.records import (
     AgentRecord,
     BlobRecord,

@@ -11,11 +11,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from webagent.trajectory.bounds import Bounds
-from webagent.trajectory.bundles import InputError
 from webagent.trajectory.files.opening import holds_zip, open_inner
 from webagent.trajectory.files.recognition import outline
 from webagent.trajectory.files.trees import Tree, json_of
+from webagent.trajectory.intake import Bounds, InputError
 from webagent.trajectory.values import items, mapping, whole
 
 HEADER = "header.json"

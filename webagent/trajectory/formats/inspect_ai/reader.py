@@ -3,8 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from webagent.trajectory.bounds import Bounds
-from webagent.trajectory.bundles import InputError, Problem, RunBundle
+from webagent.trajectory.bundles import RunBundle
 from webagent.trajectory.files.assembling import (
     UNKNOWN,
     RunFiles,
@@ -32,6 +31,7 @@ from webagent.trajectory.formats.inspect_ai.samples import (
     evaluations,
     input_tokens,
 )
+from webagent.trajectory.intake import Bounds, InputError, Problem
 from webagent.trajectory.records import AgentRecord, StepRecord, TaskRecord, Totals
 from webagent.trajectory.redaction import Redactor
 from webagent.trajectory.texts import bounded_name

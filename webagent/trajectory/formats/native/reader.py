@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any, TypeVar
 
-from webagent.trajectory.bounds import BoundError, Bounds
-from webagent.trajectory.bundles import BlobStash, InputError, Problem, Rejection, RunBundle
+from webagent.trajectory.blobs import BlobStash
+from webagent.trajectory.bundles import RunBundle
 from webagent.trajectory.files.lines import Lines, parsed, read_json
 from webagent.trajectory.files.opening import CutZipTree
 from webagent.trajectory.files.originals import take_blobs, without_missing
@@ -22,7 +22,15 @@ from webagent.trajectory.formats.native.schema import (
     TASKS,
     Manifest,
 )
-from webagent.trajectory.inventory import NO_NUMBER, Inventory
+from webagent.trajectory.intake import (
+    NO_NUMBER,
+    BoundError,
+    Bounds,
+    InputError,
+    Inventory,
+    Problem,
+    Rejection,
+)
 from webagent.trajectory.records import (
     FORMAT_NAME,
     FORMAT_VERSION,

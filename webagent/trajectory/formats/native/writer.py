@@ -8,9 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import IO, BinaryIO, Protocol
 
-from webagent.trajectory.bundles import BlobSource, RunBundle
+from webagent.trajectory.blobs import BlobSource
+from webagent.trajectory.bundles import Blinding, RunBundle
 from webagent.trajectory.canonical import canonical_json
-from webagent.trajectory.formats.native.blinding import Blinding
 from webagent.trajectory.formats.native.schema import (
     LINE_FILES,
     MANIFEST,

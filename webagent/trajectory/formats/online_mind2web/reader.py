@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from webagent.trajectory.bounds import Bounds
-from webagent.trajectory.bundles import Problem, RunBundle
+from webagent.trajectory.bundles import RunBundle
 from webagent.trajectory.files.assembling import UNKNOWN, Ending, RunFiles, present, task_record
 from webagent.trajectory.files.recognition import (
     Outline,
@@ -22,6 +21,7 @@ from webagent.trajectory.files.trees import Tree
 from webagent.trajectory.formats.online_mind2web import verdicts
 from webagent.trajectory.formats.online_mind2web.steps import Steps, final_answer, read_action
 from webagent.trajectory.formats.online_mind2web.verdicts import LABEL_KEY, LABELS_KEPT
+from webagent.trajectory.intake import Bounds, Problem
 from webagent.trajectory.records import AgentRecord, EndReason, Outcome, StepRecord
 from webagent.trajectory.redaction import Redactor, is_password_field
 from webagent.trajectory.texts import bounded_name

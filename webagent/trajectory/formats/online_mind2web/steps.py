@@ -8,7 +8,7 @@ from pydantic import JsonValue
 
 from webagent.trajectory.actions import parse_browsergym_actions
 from webagent.trajectory.files.assembling import URL_CHARS, RunFiles
-from webagent.trajectory.inventory import NOT_THERE
+from webagent.trajectory.intake import NOT_THERE
 from webagent.trajectory.records import (
     ActionRecord,
     BlobRecord,

@@ -7,12 +7,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from webagent.trajectory.bounds import Bounds
-from webagent.trajectory.bundles import Problem
 from webagent.trajectory.files.assembling import RunFiles, evaluator, present, settled, verdict_of
 from webagent.trajectory.files.lines import BROKEN, json_values
 from webagent.trajectory.files.recognition import Question
 from webagent.trajectory.files.trees import Tree, json_of, read_file
+from webagent.trajectory.intake import Bounds, Problem
 from webagent.trajectory.records import BlobRecord
 from webagent.trajectory.texts import bounded_name, decoded
 from webagent.trajectory.values import items, mapping, text, whole

@@ -13,8 +13,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from webagent.trajectory.bundles import InputError
 from webagent.trajectory.files.lines import BROKEN, json_values
+from webagent.trajectory.intake import InputError
 from webagent.trajectory.texts import unstorable_numbers
 from webagent.trajectory.values import items, mapping, number, text, whole
 

@@ -9,8 +9,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import BinaryIO
 
-from webagent.trajectory.bounds import BoundError, Bounds
-from webagent.trajectory.bundles import CUT_SHORT, InputError, Problem, RunBundle
+from webagent.trajectory.bundles import RunBundle
 from webagent.trajectory.files.assembling import (
     RunFiles,
     experiment_above,
@@ -31,7 +30,7 @@ from webagent.trajectory.files.trees import (
 from webagent.trajectory.formats.playwright.events import TraceEvents, read_events
 from webagent.trajectory.formats.playwright.steps import Steps, learn_passwords
 from webagent.trajectory.formats.webarena_verified.folders import find_task_folders
-from webagent.trajectory.inventory import NO_NUMBER
+from webagent.trajectory.intake import CUT_SHORT, NO_NUMBER, BoundError, Bounds, InputError, Problem
 from webagent.trajectory.records import AgentRecord, BlobRecord, EnvironmentRecord, Totals
 from webagent.trajectory.redaction import Redactor
 from webagent.trajectory.texts import bounded_name

@@ -19,8 +19,7 @@ from pydantic import (
 )
 
 from webagent.trajectory.actions import DIALECT
-from webagent.trajectory.bounds import Bounds
-from webagent.trajectory.bundles import InputError
+from webagent.trajectory.intake import Bounds, InputError
 from webagent.trajectory.records import (
     AgentRecord,
     EndReason,

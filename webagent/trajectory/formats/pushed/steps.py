@@ -12,8 +12,7 @@ from typing import Any
 
 from webagent.trajectory import live
 from webagent.trajectory.actions import DIALECT, with_outcome
-from webagent.trajectory.bounds import Bounds
-from webagent.trajectory.bundles import InputError
+from webagent.trajectory.blobs import ImageError, decode_image
 from webagent.trajectory.files.assembling import UNKNOWN, present
 from webagent.trajectory.formats.pushed.runs import (
     PushedCall,
@@ -21,7 +20,7 @@ from webagent.trajectory.formats.pushed.runs import (
     PushedStep,
     cleaned,
 )
-from webagent.trajectory.images import ImageError, decode_image
+from webagent.trajectory.intake import Bounds, InputError
 from webagent.trajectory.recording import Blobs, kept_blob, recorded_actions
 from webagent.trajectory.records import (
     ActionRecord,

@@ -7,8 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from webagent.trajectory.bounds import Bounds
-from webagent.trajectory.bundles import InputError, Problem, RunBundle
+from webagent.trajectory.bundles import RunBundle
 from webagent.trajectory.files.assembling import (
     URL_CHARS,
     RunFiles,
@@ -29,6 +28,7 @@ from webagent.trajectory.formats.webarena.folders import (
 )
 from webagent.trajectory.formats.webarena.render import read_render
 from webagent.trajectory.formats.webarena.steps import step_records, stop_answer
+from webagent.trajectory.intake import Bounds, InputError, Problem
 from webagent.trajectory.records import (
     AgentRecord,
     BlobRecord,

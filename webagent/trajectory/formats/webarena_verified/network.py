@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from webagent.trajectory.bundles import InputError
 from webagent.trajectory.files.assembling import URL_CHARS, RunFiles
 from webagent.trajectory.files.lines import json_values
 from webagent.trajectory.files.trees import READ_ERRORS
 from webagent.trajectory.formats.playwright.reader import events_of, lines_of
 from webagent.trajectory.formats.playwright.steps import Steps, learn_passwords
+from webagent.trajectory.intake import InputError
 from webagent.trajectory.records import Observation, StepRecord
 from webagent.trajectory.values import iso_moment, items, mapping, not_none, number, text, whole
 

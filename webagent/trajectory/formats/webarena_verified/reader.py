@@ -4,8 +4,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
-from webagent.trajectory.bounds import Bounds
-from webagent.trajectory.bundles import InputError, RunBundle
+from webagent.trajectory.bundles import RunBundle
 from webagent.trajectory.files.assembling import (
     UNKNOWN,
     RunFiles,
@@ -41,6 +40,7 @@ from webagent.trajectory.formats.webarena_verified.network import (
     titles_of,
     with_requests,
 )
+from webagent.trajectory.intake import Bounds, InputError
 from webagent.trajectory.records import (
     AgentRecord,
     BlobRecord,

@@ -1,18 +1,131 @@
-"""What a run's source names, and what became of it: held by the run, or a gap.
+"""What comes from outside: how much of it is taken, and how what is left out is told.
 
 Readers declare what a source names (pictures, steps, trees, values) and hand in what they could
-read of it. What is missing is worked out here and nowhere else, from the records that were made:
-what is named is either held by them or written down as a gap.
+read of it. What is missing is worked out in `Inventory` and nowhere else, from the records that
+were made: what is named is either held by them or written down as a gap.
 """
 
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
-from webagent.trajectory.bundles import Problem
 from webagent.trajectory.records import Gap
 from webagent.trajectory.texts import storable_text
 
+KIB = 1024
+MIB = 1024 * KIB
+GIB = 1024 * MIB
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bounds:
+    """How large, how many, how deep a file from outside may be.
+
+    The defaults fit a whole WebArena study (812 tasks, some 8 GB) and refuse bombs. Sizes are
+    bytes after decompression unless said otherwise.
+    """
+
+    upload_bytes: int = 4 * GIB
+    """The archive itself, as it lies there."""
+    members: int = 200_000
+    member_bytes: int = 512 * MIB
+    total_bytes: int = 20 * GIB
+    ratio: int = 250
+    """Decompressed to compressed, checked once a member passes `ratio_from_bytes`."""
+    ratio_from_bytes: int = 4 * MIB
+    path_chars: int = 500
+    path_depth: int = 32
+
+    image_bytes: int = 32 * MIB
+    image_pixels: int = 50_000_000
+    """A full-page screenshot of 2560 px width may be nearly 20,000 px high."""
+
+    json_bytes: int = 64 * MIB
+    json_depth: int = 64
+    line_bytes: int = 32 * MIB
+    """One line of a JSON Lines file."""
+    lines: int = 2_000_000
+    """Lines of one JSON Lines file: where each lies is held in memory."""
+    text_chars: int = 1_000_000
+    """One string inside a record; longer ones are cut, and the cut is said."""
+    blob_bytes: int = 64 * MIB
+    video_bytes: int = 512 * MIB
+
+    runs: int = 100_000
+    steps_per_run: int = 5_000
+    goal_parts: int = 100
+    problems: int = 1_000
+    """Problems listed one by one; the rest is counted."""
+
+    pickle_bytes: int = 64 * MIB
+    pickle_depth: int = 200
+    pickle_nodes: int = 3_000_000
+    """Values in one pickle once written out: repeated references count each time."""
+    pickle_seconds: float = 20.0
+    pickle_memory_bytes: int = 2 * GIB
+    """Address space of the process that reads pickles."""
+
+    def of_blob(self, media_type: str) -> int:
+        """The most bytes that a blob of this type may have."""
+        return self.video_bytes if media_type.startswith("video/") else self.blob_bytes
+
+
+class BoundError(ValueError):
+    """Something from outside is larger, deeper or more than allowed."""
+
+
+def check_ratio(size: int, packed: int, bounds: Bounds) -> None:
+    """Refuse what decompresses suspiciously well. Raises BoundError."""
+    if size > bounds.ratio_from_bytes and size > bounds.ratio * max(packed, 1):
+        raise BoundError(f"decompresses to more than {bounds.ratio} times its size")
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something that was left out or not understood; what surrounds it was read."""
+
+    source: str
+    """The run (or file) it happened in, as the path inside what was given."""
+    file: str
+    field: str
+    reason: str
+    line: int = 0
+    """Of the file, from 1; 0 where that is not known."""
+
+    def __str__(self) -> str:
+        where = f"{self.file}, line {self.line}" if self.line else self.file
+        return f"{where}, {self.field}: {self.reason}" if self.field else f"{where}: {self.reason}"
+
+    def to_json(self) -> dict[str, Any]:
+        """Without a line that is not known."""
+        return {key: value for key, value in asdict(self).items() if key != "line" or value}
+
+
+@dataclass(frozen=True, slots=True)
+class Rejection(Problem):
+    """A run or a whole file that cannot be read. It leaves nothing behind."""
+
+
+class InputError(ValueError):
+    """Something from outside cannot be taken. Names the place as far as whoever raises it knows."""
+
+    def __init__(self, field: str, reason: str, *, file: str = "", line: int = 0) -> None:
+        super().__init__(reason)
+        self.file = file
+        self.line = line
+        self.field = field
+
+    def problem(self, source: str, file: str = "") -> Problem:
+        """The same as an item of a report; `file` stands where the error names none."""
+        return Problem(source, self.file or file, self.field, str(self), self.line)
+
+    def rejection(self, source: str, file: str = "") -> Rejection:
+        """The same of what leaves nothing behind."""
+        return Rejection(source, self.file or file, self.field, str(self), self.line)
+
+
+CUT_SHORT = "cut short: what is missing of this run is not known; send the whole file"
 NOT_THERE = "missing"
 NO_NUMBER = "no number that can be kept"
 NO_TIME = "no time, or none that names its zone"
