@@ -19,8 +19,7 @@ from tests.webagent.trajectory.formats import (
 )
 from webagent.trajectory.bundles import RunBundle
 from webagent.trajectory.formats.webarena.folders import Logged, ending, read_log
-from webagent.trajectory.formats.webarena.render import read_render
-from webagent.trajectory.formats.webarena.steps import call, read_action, stop_answer
+from webagent.trajectory.formats.webarena.render import call, read_action, read_render, stop_answer
 from webagent.trajectory.intake import NO_TIME
 from webagent.trajectory.reading import open_runs
 from webagent.trajectory.records import EndReason, ErrorOrigin, Outcome, StepRecord

@@ -7,8 +7,7 @@ from typing import Any, Literal
 
 from webagent.trajectory.files.assembling import Ending
 from webagent.trajectory.files.trees import Tree, TreeError, given_name, head_of, json_of, read_file
-from webagent.trajectory.formats.webarena.render import is_render
-from webagent.trajectory.formats.webarena.steps import early_stop, stop_answer
+from webagent.trajectory.formats.webarena.render import early_stop, is_render, stop_answer
 from webagent.trajectory.intake import BoundError, Bounds
 from webagent.trajectory.records import EndReason, ErrorOrigin, ErrorRecord, Outcome, StepRecord
 from webagent.trajectory.texts import legible

@@ -1,12 +1,13 @@
-"""Read WebArena's own result folders, one run per render file."""
+"""Read WebArena's own result folders: one run per render file, with its steps as records."""
 
 import base64
 import binascii
 import hashlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
+from webagent.trajectory.actions import typed_password
 from webagent.trajectory.bundles import RunBundle
 from webagent.trajectory.files.assembling import (
     URL_CHARS,
@@ -16,6 +17,7 @@ from webagent.trajectory.files.assembling import (
     seconds_between,
     task_record,
 )
+from webagent.trajectory.files.originals import kept_picture
 from webagent.trajectory.files.recognition import Answers, Recognition, guarded
 from webagent.trajectory.files.trees import Tree
 from webagent.trajectory.formats.playwright.reader import kept_trace
@@ -26,19 +28,29 @@ from webagent.trajectory.formats.webarena.folders import (
     ending,
     find_result_folders,
 )
-from webagent.trajectory.formats.webarena.render import read_render
-from webagent.trajectory.formats.webarena.steps import step_records, stop_answer
+from webagent.trajectory.formats.webarena.render import (
+    RenderedStep,
+    early_stop,
+    read_action,
+    read_render,
+    stop_answer,
+    tab_titles,
+)
 from webagent.trajectory.intake import Bounds, InputError, Problem
 from webagent.trajectory.records import (
+    ActionRecord,
     AgentRecord,
     BlobRecord,
     EnvironmentRecord,
+    Observation,
+    StepRecord,
+    TabRecord,
     TaskRecord,
     Totals,
 )
 from webagent.trajectory.redaction import Redactor
 from webagent.trajectory.texts import bounded_name
-from webagent.trajectory.values import iso_moment, items, mapping, text, whole
+from webagent.trajectory.values import iso_moment, items, mapping, not_none, text, whole
 
 FORMAT = "webarena"
 NOT_POSSIBLE = "N/A"
@@ -95,7 +107,7 @@ def _bundle(
     if logged is None:
         files.note("outcome", render, "no log says whether the task passed")
     files.run_id = bounded_name(folder.place(render)) or task.external_id
-    steps = tuple(step_records(files, rendered.steps, render, folder.place("")))
+    steps = tuple(_step_records(files, rendered.steps, render, folder.place("")))
     end = ending(steps, logged)
     # Without its pictures, which are blobs: as text, never as a page.
     words = files.redactor.text(_PICTURE.sub(_by_hash, content))
@@ -191,3 +203,78 @@ def _seconds(logged: Logged | None) -> float | None:
     first, last = (iso_moment(f"{stamp}Z") for stamp in (logged.started, logged.ended))
     seconds = seconds_between(first, last)
     return None if seconds is None else max(seconds, 0.0)
+
+
+def _step_records(
+    files: RunFiles, steps: Sequence[RenderedStep], where: str, folder: str
+) -> Iterator[StepRecord]:
+    """Each step with what was seen before it, thought and done.
+
+    Args:
+        folder: of the render file, where pictures lie that were kept apart from it.
+    """
+    actions = [read_action(step.prediction, step.parsed) for step in steps]
+    for secret in (word for action in actions if action for word in typed_password(action)):
+        files.redactor.learn(secret)
+    has_pictures = any(step.picture or step.kept for step in steps)
+    if steps and not has_pictures:
+        files.note("screenshot", where, "the runner was not told to render screenshots")
+    for index, (step, action) in enumerate(zip(steps, actions, strict=True)):
+        place = f"{where}#{index}"
+        if not step.whole:
+            files.note("step", place, "cut short by the page's own text, or not written to its end")
+        elif has_pictures and not (step.picture or step.kept):
+            files.inventory.miss("screenshot", place)
+        picture = kept_picture(files, folder, step.kept) if step.kept else None
+        if step.picture:
+            data = f"data:image/png;base64,{step.picture}"
+            picture = files.embedded_picture(data, "screenshot", place)
+        seen = _observation(files, step, place).model_copy(update={"screenshot": picture})
+        yield _step(files, step, action, index, seen)
+
+
+def _step(
+    files: RunFiles, step: RenderedStep, action: ActionRecord | None, index: int, seen: Observation
+) -> StepRecord:
+    extra = {
+        "parsed_action": files.clean(step.parsed),
+        "action_object": files.clean(step.action_object),
+        "by_harness": early_stop(action) is not None or None,
+    }
+    return StepRecord(
+        run_id=files.run_id,
+        index=index,
+        source_index=index,
+        before=seen,
+        thought=files.clean(step.prediction),
+        actions=(_cleaned(files, action),) if action else (),
+        extra=not_none(extra) or None,
+    )
+
+
+def _cleaned(files: RunFiles, action: ActionRecord) -> ActionRecord:
+    args = tuple(files.clean_json(arg) for arg in action.args)
+    return action.model_copy(update={"raw": files.clean_json(action.raw), "args": args})
+
+
+def _observation(files: RunFiles, step: RenderedStep, place: str) -> Observation:
+    titles = tab_titles(step.observation)
+    url = files.clean(step.url, URL_CHARS)
+    current = next((title for title, active in titles if active), None)
+    tree = files.clean(step.observation, files.bounds.blob_bytes)
+    return Observation(
+        url=url,
+        title=files.clean(current, URL_CHARS),
+        # Only the current tab's address is known.
+        tabs=tuple(
+            TabRecord(url=url or "", title=files.clean(title, URL_CHARS), active=active)
+            for title, active in titles
+            if active
+        ),
+        a11y_tree=files.text_blob(tree, "a11y_tree", f"{place}/tree.txt", "text/plain")
+        if tree
+        else None,
+        extra={"tabs": [files.clean(title, URL_CHARS) for title, _ in titles]}
+        if len(titles) > 1
+        else None,
+    )

@@ -1,4 +1,4 @@
-"""WebArena's `render_<id>.html`, read as text and never as HTML.
+"""WebArena's `render_<id>.html`, read as text and never as HTML, and the actions in it.
 
 The writer puts page text into the file as it is: `</pre>`, `<script>` and `</body>` of a visited
 site stand there unescaped. So nothing here looks at tags that a page could have written within
@@ -11,6 +11,11 @@ import ast
 import re
 from dataclasses import dataclass
 from typing import Any
+
+from pydantic import JsonValue
+
+from webagent.trajectory.files.assembling import TARGET_CHARS
+from webagent.trajectory.records import ActionRecord, Target
 
 _PRE, _PRE_END = "<pre>", "</pre>\n"
 _STEP = re.compile(r"<h2>New Page</h2>\n<h3 class='url'><a href=")
@@ -151,4 +156,113 @@ def _action(text: str) -> tuple[str | None, str | None, str | None, bool]:
         action_object if has_object else None,
         parsed if has_parsed else None,
         bool(has_parsed) and end >= 0,
+    )
+
+
+_TABS = re.compile(r"\ATab \d++[^\n]*+\n\n?")
+_TAB = re.compile(r"Tab (\d+)( \(current\))?: ")
+_TAB_SEPARATOR = " | "
+_MOST_TABS = 100
+
+
+def tab_titles(observation: str) -> list[tuple[str, bool]]:
+    """The tabs' titles in an observation's first line, and which one is in front."""
+    head = _TABS.match(observation)
+    line = head[0].strip() if head else ""
+    marks = list(_TAB.finditer(line))[:_MOST_TABS]
+    ends = [*(mark.start() for mark in marks[1:]), len(line)]
+    return [
+        (line[mark.end() : end].removesuffix(_TAB_SEPARATOR), bool(mark[2]))
+        # Without a mark there is one end too many.
+        for mark, end in zip(marks, ends, strict=False)
+    ]
+
+
+_DIALECT = "webarena"
+_UNREADABLE = "none"
+"""What the harness does with an answer in which it finds no action: nothing."""
+_EARLY_STOP = "Early stop: "
+_FENCED = re.compile(r"```(?:[a-z]*\n)?((?:.|\n)*?)```")
+_NAME = re.compile(r"\s*([a-z_]{1,40})\b\s*", re.IGNORECASE)
+_TYPE = re.compile(r"\[([^\[\]]{0,100})\]\s*\[((?:.|\n)*?)\](?:\s*\[([01])\])?\s*\Z")
+_FIRST = re.compile(r"\[([^\[\]]{0,100})\]")
+_WHERE = " where ["
+_NODE = re.compile(r"(?:\[[^\]\n]{0,100}\] )?([A-Za-z]{1,60})(?: '([^'\n]*)'| \"([^\"\n]*)\")?")
+_ON_ELEMENT = frozenset(("click", "hover", "type"))
+
+
+def _written(prediction: str | None) -> str | None:
+    """What stands between the back-ticks of a prediction, where the agent put its action."""
+    found = _FENCED.findall(prediction or "")
+    return found[-1].strip() or None if found else None
+
+
+def read_action(prediction: str | None, parsed: str | None) -> ActionRecord | None:
+    """The action of a step: verbatim as the agent wrote it, and as the harness took it.
+
+    Args:
+        parsed: the harness's own words for it, such as `click [51] where [51] is [51] link 'A'`.
+    """
+    understood, has_node, node = (parsed or "").strip().partition(_WHERE)
+    raw = _written(prediction) or understood or (prediction or "").strip()
+    if not raw:
+        return None
+    if understood == _UNREADABLE:
+        return ActionRecord(
+            raw=raw,
+            dialect=_DIALECT,
+            name=_UNREADABLE,
+            status="error",
+            error="The harness found no action in the answer.",
+        )
+    name, args = call(understood or raw)
+    return ActionRecord(
+        raw=raw,
+        dialect=_DIALECT,
+        name=name,
+        args=args,
+        target=_target(name, args, node.partition("] is ")[2] if has_node else ""),
+    )
+
+
+def call(text: str) -> tuple[str | None, tuple[JsonValue, ...]]:
+    """Name and arguments of an action in this grammar; no name if it is none."""
+    name = _NAME.match(text)
+    if name is None:
+        return None, ()
+    rest = text[name.end() :].strip()
+    word = name[1].lower()
+    if word == "type" and (typed := _TYPE.match(rest)):
+        return word, tuple(part for part in typed.groups() if part is not None)
+    if rest.startswith("[") and rest.endswith("]"):
+        return word, (rest[1:-1],)
+    first = _FIRST.match(rest)
+    return word, (first[1],) if first else ()
+
+
+def stop_answer(action: ActionRecord | None) -> str | None:
+    """What the agent answered with `stop [answer]`; None if the harness stopped it, or nobody."""
+    if action is None or action.name != "stop" or early_stop(action):
+        return None
+    answer = action.args[0] if action.args else None
+    return answer if isinstance(answer, str) and answer else None
+
+
+def early_stop(action: ActionRecord | None) -> str | None:
+    """Why the harness stopped the run, if it did: it writes a `stop` of its own."""
+    if action is None or action.name != "stop" or not action.args:
+        return None
+    answer = action.args[0]
+    if isinstance(answer, str) and answer.startswith(_EARLY_STOP):
+        return answer.removeprefix(_EARLY_STOP)
+    return None
+
+
+def _target(name: str | None, args: tuple[JsonValue, ...], node: str) -> Target | None:
+    if name not in _ON_ELEMENT or not args or not isinstance(args[0], str):
+        return None
+    found = _NODE.match(node)
+    words = (found[2] or found[3] or "") if found else ""
+    return Target(
+        bid=args[0][:100], role=found[1] if found else None, text=words[:TARGET_CHARS] or None
     )
