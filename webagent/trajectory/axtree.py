@@ -1,4 +1,4 @@
-"""Accessibility trees: read back from the text that BrowserGym flattens them to, and compared.
+"""Accessibility trees: flattened to text as BrowserGym does, read back from that, and compared.
 
 One line is one node, indented by tabs: `[13] button 'OK', clickable, checked='false'`. A page's
 fingerprint says whether two looks show the same, whatever differs from one load to the next. Left
@@ -13,7 +13,10 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+
+from webagent.trajectory.values import items, mapping, text
 
 MAX_NAME_CHARS = 300
 
@@ -113,6 +116,66 @@ def _plain(text: str) -> str:
         return str(ast.literal_eval(text))
     except (ValueError, SyntaxError):  # a page's text that repr() cannot have written
         return text
+
+
+_SILENT_ROLES = frozenset(("none", "generic", "InlineTextBox"))
+_MAX_NODES = 200_000
+_MAX_DEPTH = 200
+
+
+def flatten_axtree(tree: Any) -> str:
+    """One line per node, indented by depth: `[bid] role 'name', property=value`.
+
+    Nodes without role, name and bid are passed over, their children are not.
+    """
+    nodes: dict[str, dict[str, Any]] = {}
+    for item in items(mapping(tree).get("nodes"))[:_MAX_NODES]:
+        node = mapping(item)
+        if node.get("nodeId") is not None:
+            nodes.setdefault(str(node["nodeId"]), node)
+    lines: list[str] = []
+    seen: set[str] = set()
+    stack = [(next(iter(nodes), ""), 0)]
+    while stack:
+        key, depth = stack.pop()
+        if key in seen or key not in nodes:
+            continue
+        seen.add(key)
+        line = _shown(nodes[key])
+        if line:
+            lines.append("\t" * min(depth, _MAX_DEPTH) + line)
+        children = [str(child) for child in items(nodes[key].get("childIds"))]
+        stack += [(child, depth + bool(line)) for child in reversed(children)]
+    return "\n".join(lines)
+
+
+def _shown(node: dict[str, Any]) -> str:
+    role = text(mapping(node.get("role")).get("value")) or ""
+    name = text(mapping(node.get("name")).get("value")) or ""
+    bid = text(node.get("browsergym_id"))
+    if role in _SILENT_ROLES and not (bid and name):
+        return ""
+    if not role and not name:
+        return ""
+    shown = f"{role} {name!r}"
+    if bid:
+        shown = f"[{bid}] {shown}"
+    return ", ".join([shown, *_shown_properties(node)])
+
+
+def _shown_properties(node: dict[str, Any]) -> list[str]:
+    shown = []
+    value = mapping(node.get("value")).get("value")
+    if value not in (None, ""):
+        shown.append(f"value={value!r}")
+    for item in items(node.get("properties")):
+        name = text(mapping(item).get("name"))
+        state = mapping(mapping(item).get("value")).get("value")
+        if name and state is True:
+            shown.append(name)
+        elif name and state not in (None, False, ""):
+            shown.append(f"{name}={state!r}")
+    return shown
 
 
 DIGEST_BYTES = 16

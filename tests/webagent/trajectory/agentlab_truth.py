@@ -5,7 +5,7 @@ from decimal import Decimal
 from typing import Any
 
 from webagent.trajectory.bundles import RunBundle
-from webagent.trajectory.formats.agentlab.observations import said_to_user
+from webagent.trajectory.formats.agentlab.endings import said_to_user
 from webagent.trajectory.records import BlobPart, Observation, TextPart
 
 END_REASONS = {

@@ -18,8 +18,8 @@ from tests.webagent.trajectory.agentlab_folders import notes, repickle
 from tests.webagent.trajectory.conftest import MARKER
 from tests.webagent.trajectory.formats import only
 from tests.webagent.trajectory.samples import png, png_of
+from webagent.trajectory.axtree import flatten_axtree
 from webagent.trajectory.bundles import RunBundle
-from webagent.trajectory.formats.agentlab.observations import flatten_axtree
 from webagent.trajectory.intake import Bounds, Rejection
 from webagent.trajectory.reading import open_runs
 from webagent.trajectory.records import BlobPart, Outcome, TextPart

@@ -11,9 +11,9 @@ import pytest
 
 from tests.webagent.trajectory.agentlab_folders import notes, repickle
 from tests.webagent.trajectory.formats import blind_text, only, stored_text
+from webagent.trajectory.axtree import flatten_axtree
 from webagent.trajectory.bundles import RunBundle
-from webagent.trajectory.formats.agentlab.observations import flatten_axtree
-from webagent.trajectory.formats.agentlab.stepfiles import _role_and_name
+from webagent.trajectory.formats.agentlab.steps import _role_and_name
 from webagent.trajectory.intake import Bounds
 from webagent.trajectory.reading import open_runs
 from webagent.trajectory.records import Box, TextPart

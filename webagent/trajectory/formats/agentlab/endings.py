@@ -6,7 +6,14 @@ from typing import Any
 from webagent.trajectory.files.assembling import Ending, dollars, outcome_of
 from webagent.trajectory.formats.agentlab.folders import RunFiles
 from webagent.trajectory.formats.agentlab.stepfiles import StepFile
-from webagent.trajectory.records import EndReason, ErrorOrigin, ErrorRecord, Outcome, Totals
+from webagent.trajectory.records import (
+    ChatMessage,
+    EndReason,
+    ErrorOrigin,
+    ErrorRecord,
+    Outcome,
+    Totals,
+)
 from webagent.trajectory.values import cost, count, flag, number, text, total
 
 _STACK_CHARS = 100_000
@@ -137,3 +144,18 @@ def reported_totals(summary: dict[str, Any], every: list[dict[str, Any]]) -> Tot
         retries=count(retries),
         seconds=summed("step_elapsed"),
     )
+
+
+_GREETING_ROLE, _INFEASIBLE_ROLE = "assistant", "infeasible"
+
+
+def said_to_user(messages: tuple[ChatMessage, ...] | list[ChatMessage]) -> list[str]:
+    """What the agent told the user: BrowserGym's own greeting, the first message, is not."""
+    own = messages[1:] if messages and messages[0].role == _GREETING_ROLE else messages
+    return [message.text for message in own if message.role == _GREETING_ROLE]
+
+
+def claimed_infeasible(messages: tuple[ChatMessage, ...]) -> str | None:
+    """Why the agent called the task infeasible, if it did."""
+    reasons = [message.text for message in messages if message.role == _INFEASIBLE_ROLE]
+    return reasons[-1] if reasons else None

@@ -17,7 +17,13 @@ from webagent.trajectory.files.assembling import (
 from webagent.trajectory.files.pickle_reader import PickleError, PickleReader
 from webagent.trajectory.files.recognition import Answers, Recognition, guarded
 from webagent.trajectory.files.trees import Tree
-from webagent.trajectory.formats.agentlab.endings import check_count, ending, reported_totals
+from webagent.trajectory.formats.agentlab.endings import (
+    check_count,
+    claimed_infeasible,
+    ending,
+    reported_totals,
+    said_to_user,
+)
 from webagent.trajectory.formats.agentlab.folders import (
     EXP_ARGS,
     GOAL,
@@ -34,12 +40,10 @@ from webagent.trajectory.formats.agentlab.folders import (
     read_exp_args,
     without_secrets,
 )
-from webagent.trajectory.formats.agentlab.observations import (
+from webagent.trajectory.formats.agentlab.stepfiles import (
     browsergym_task,
-    claimed_infeasible,
     goal_from_observation,
     goal_parts,
-    said_to_user,
     shown_packages,
 )
 from webagent.trajectory.formats.agentlab.steps import Steps

@@ -1,23 +1,19 @@
 """Steps: each with what it saw, did, and *itself* caused (the files tell that one later)."""
 
+import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
-from webagent.trajectory.actions import parse_browsergym_actions, with_outcome
-from webagent.trajectory.files.assembling import present, seconds_between
+from webagent.trajectory.actions import parse_browsergym_actions, typed_password, with_outcome
+from webagent.trajectory.files.assembling import TARGET_CHARS, present, seconds_between
 from webagent.trajectory.files.pickle_reader import PickleError, PickleReader
 from webagent.trajectory.formats.agentlab.folders import RunFiles
-from webagent.trajectory.formats.agentlab.observations import observation
-from webagent.trajectory.formats.agentlab.stepfiles import (
-    StepFile,
-    described,
-    read_step_file,
-    typed_passwords,
-    without_secrets,
-)
-from webagent.trajectory.records import ActionRecord, BlobRecord, LlmCall, StepRecord
+from webagent.trajectory.formats.agentlab.stepfiles import StepFile, observation, read_step_file
+from webagent.trajectory.records import ActionRecord, BlobRecord, Box, LlmCall, StepRecord
+from webagent.trajectory.redaction import Redactor
 from webagent.trajectory.texts import storable_json, storable_text
-from webagent.trajectory.values import cost, count, mapping, moment, number, text
+from webagent.trajectory.values import cost, count, mapping, moment, not_none, number, text
 
 _AGENT_INFO_KNOWN = frozenset(
     ("$class", "think", "chat_messages", "stats", "markdown_page", "html_page", "extra_info")
@@ -83,7 +79,7 @@ class Steps:
             redactor.public = text(step.obs.get("goal")) or ""
         for password in typed_passwords(step, self._files.bounds.text_chars):
             redactor.learn(password)
-        step = without_secrets(step, redactor)
+        step = _without_secrets(step, redactor)
         self.first = self.first or step
         self.stats.append(step.stats)
         return step
@@ -111,7 +107,7 @@ class Steps:
             started_at=moment(step.profiling.get("agent_start")),
             extra=self._extra(step, following),
         )
-        return self._caused(record, described(step, limit), following)
+        return self._caused(record, _described(step, limit), following)
 
     def _caused(
         self, record: StepRecord, actions: tuple[ActionRecord, ...], following: StepFile | None
@@ -174,6 +170,20 @@ class Steps:
         return self._files.free_form(extra, f"step_{step.number}: agent_info, task_info")
 
 
+def _without_secrets(step: StepFile, redactor: Redactor) -> StepFile:
+    """The step with everything that it says in the open."""
+    action = redactor.text(step.action) if step.action else step.action
+    return replace(
+        step,
+        obs=redactor.json(step.obs),
+        raw_obs=redactor.json(step.raw_obs),
+        action=action,
+        actions=step.actions if action == step.action else parse_browsergym_actions(action or ""),
+        agent_info=redactor.json(step.agent_info),
+        task_info=redactor.json(step.task_info),
+    )
+
+
 def _with_outcome(
     actions: tuple[ActionRecord, ...], following: StepFile, limit: int
 ) -> tuple[ActionRecord, ...]:
@@ -196,3 +206,49 @@ def _unwrapped(value: Any) -> Any:
     if isinstance(value.get("$items"), dict) and "$class" in value:
         return _unwrapped(value["$items"])
     return {key: _unwrapped(item) for key, item in value.items()}
+
+
+_QUOTED = re.compile(r"^'((?:[^'\\]|\\.)*)'|^\"((?:[^\"\\]|\\.)*)\"")
+_LINE_CHARS = 2_000
+
+
+def _described(step: StepFile, limit: int) -> tuple[ActionRecord, ...]:
+    """The step's actions, storable, with box, point, role and text of their targets."""
+    tree = text(step.obs.get("axtree_txt")) or ""
+    return tuple(_with_target(action, step.boxes, tree, limit) for action in step.actions)
+
+
+def typed_passwords(step: StepFile, limit: int) -> Iterator[str]:
+    """What the step types into fields whose names ask for a password."""
+    for action in _described(step, limit):
+        yield from typed_password(action)
+
+
+def _with_target(
+    action: ActionRecord, boxes: dict[str, Box], tree: str, limit: int
+) -> ActionRecord:
+    changes: dict[str, object] = {}
+    if isinstance(action.raw, str):
+        changes["raw"] = storable_text(action.raw, limit)
+    if action.target and action.target.bid:
+        bid = action.target.bid
+        box = boxes.get(bid)
+        role, name = _role_and_name(tree, bid)
+        found = {"box": box, "role": role, "text": name}
+        changes["target"] = action.target.model_copy(update=not_none(found))
+        if box is not None and action.point is None:
+            changes["point"] = box.centre
+    return action.model_copy(update=changes) if changes else action
+
+
+def _role_and_name(tree: str, bid: str) -> tuple[str | None, str | None]:
+    """From the line `[bid] role 'name', ...` of the tree's text."""
+    # At the head of a line: what a page says may look the same.
+    found = re.search(rf"^[\t ]*\[{re.escape(bid)}\] (.{{0,{_LINE_CHARS}}})", tree, re.MULTILINE)
+    if found is None:
+        return None, None
+    line = found[1]
+    role, _, rest = line.partition(" ")
+    quoted = _QUOTED.match(rest)
+    name = (quoted[1] or quoted[2] or "") if quoted else ""
+    return storable_text(role, 100) or None, storable_text(name, TARGET_CHARS) or None

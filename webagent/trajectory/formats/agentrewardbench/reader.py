@@ -25,7 +25,7 @@ from webagent.trajectory.files.stubs import stub_bundle
 from webagent.trajectory.files.trees import Tree
 from webagent.trajectory.formats.agentlab.endings import check_count, ending, reported_totals
 from webagent.trajectory.formats.agentlab.folders import RunFiles, RunFolder
-from webagent.trajectory.formats.agentlab.observations import browsergym_task, shown_packages
+from webagent.trajectory.formats.agentlab.stepfiles import browsergym_task, shown_packages
 from webagent.trajectory.formats.agentrewardbench.trajectories import (
     FORMAT,
     JsonSteps,

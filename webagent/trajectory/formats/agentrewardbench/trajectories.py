@@ -11,8 +11,8 @@ from webagent.trajectory.files.recognition import outline
 from webagent.trajectory.files.stubs import same_task
 from webagent.trajectory.files.trees import Tree, TreeError, read_file
 from webagent.trajectory.formats.agentlab.folders import RunFiles, RunFolder
-from webagent.trajectory.formats.agentlab.stepfiles import StepFile, boxes_of, typed_passwords
-from webagent.trajectory.formats.agentlab.steps import Steps
+from webagent.trajectory.formats.agentlab.stepfiles import StepFile, boxes_of
+from webagent.trajectory.formats.agentlab.steps import Steps, typed_passwords
 from webagent.trajectory.formats.agentrewardbench.verdicts import (
     ANNOTATIONS,
     REFUSAL,
