@@ -1,7 +1,6 @@
 // Labelling by keyboard, with a draft that is saved as it is written and time that is measured.
 // The page works without this: the form posts, the draft is what the last post held.
-import { Draft } from "./draft.js";
-import { Seen } from "./seen.js";
+import { Draft, Seen } from "./draft.js";
 import { Ticks } from "./ticks.js";
 
 const page = document.querySelector("[data-annotate]");

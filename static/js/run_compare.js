@@ -1,7 +1,6 @@
 // Two runs side by side: one place in the list of pairs, and both pictures, texts and scrubbers there.
 import { Picture } from "./timeline/picture.js";
-import { Preview } from "./timeline/preview.js";
-import { Scrubber } from "./timeline/scrubber.js";
+import { Preview, Scrubber } from "./timeline/scrubber.js";
 import { Texts } from "./timeline/texts.js";
 import { element, phrase, placedEvents } from "./timeline/words.js";
 

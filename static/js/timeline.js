@@ -7,8 +7,7 @@
 // play(), pause(), show(view), setMarks([{index, text}]), setProgress(curves);
 // of a run that goes on also extend(news), isLive and `follows`: whether it goes to each new step.
 // An index is a place in `steps`; a step's own number, which addresses and comments use, is `step.i`.
-import { Preview } from "./timeline/preview.js";
-import { Scrubber } from "./timeline/scrubber.js";
+import { Preview, Scrubber } from "./timeline/scrubber.js";
 import { StepSearch } from "./timeline/search.js";
 import { Stage } from "./timeline/stage.js";
 import { StepList } from "./timeline/list.js";

@@ -158,7 +158,7 @@ def facts_of(
     return facts
 
 
-STYLES = ("audit", "compare", "experiment", "progress", "failures", "what_if")
+STYLES = ("audit", "compare", "experiment", "progress", "failures")
 OF_AGENTS = ("progress", "detectors", "failures")
 """Pages on a study's agents, not on its evaluators: they belong to the experiments."""
 

@@ -30,8 +30,7 @@ TEXT_CHARS = 4000
 NO_BLOB = "0" * 64
 SMALL = 800
 """Pages at least so wide are shown before any script runs; narrower ones are cropped by one."""
-_PARTS = ["changes", "crop", "finder", "list", "picture", "preview", "progress", "scrubber"]
-_PARTS += ["search", "stage", "texts", "words"]
+_PARTS = ["list", "picture", "pixels", "progress", "scrubber", "search", "stage", "texts", "words"]
 MODULES = ("js/timeline.js", *(f"js/timeline/{name}.js" for name in _PARTS))
 """What `js/timeline.js` imports, itself included."""
 

@@ -1,6 +1,5 @@
 // A step's picture with its marks: fetched ahead, cropped, fitted into its frame, zoomed.
-import { changedBoxes } from "./changes.js";
-import { Crop, joined } from "./crop.js";
+import { Crop, changedBoxes, joined } from "./pixels.js";
 import { blobUrl, drawn } from "./words.js";
 
 const AHEAD = [1, 2, -1, 3];

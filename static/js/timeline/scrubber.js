@@ -2,7 +2,7 @@
 // hollow if replayed; a line below it if it changed something), below it bands for anomalies, takeovers and branches and an arrow for each way
 // back, the small picture on hover. Drag, click or arrows move.
 import { ProgressCurves } from "./progress.js";
-import { drawn, phrase, seconds } from "./words.js";
+import { blobUrl, drawn, phrase, seconds } from "./words.js";
 
 const TICKS = 34; // height of the tallest tick
 const LANE = 17;
@@ -10,6 +10,7 @@ const LOWEST = 5;
 const WIDEST = 72; // of a tick, so that three steps are not three walls
 const MOST_LANES = 4; // the list has a note for every event, whatever fits here
 const NO_BAND = new Set(["given_up", "switch_back"]); // told by the ticks, or by the end of another
+const GAP = 6; // between a step and its small picture, and around that
 const QUIET = new Set(["branch", "model_switch", "rollback"]);
 
 export class Scrubber {
@@ -238,4 +239,37 @@ function cut(words, fits) {
 function slowest(steps) {
   const times = steps.map((step) => step.seconds).filter((time) => time !== null).sort((a, b) => a - b);
   return times.length ? Math.max(times[Math.floor(0.95 * (times.length - 1))], 0.001) : 1;
+}
+
+// The small picture of a step under the pointer, or of the scrubber's own step while it has the focus.
+export class Preview {
+  // `frame` holds [data-preview-image] and [data-preview-words] and is placed in the window.
+  constructor(frame, data) {
+    this.frame = frame;
+    this.data = data;
+    this.image = frame.querySelector("[data-preview-image]");
+    this.words = frame.querySelector("[data-preview-words]");
+  }
+
+  // Above the place [left, top] in the window, or right of it if `isBeside`.
+  show(step, words, [left, top], isBeside = false) {
+    const source = blobUrl(this.data, step.thumb || step.image);
+    this.image.hidden = !source;
+    if (source && this.image.getAttribute("src") !== source) this.image.src = source;
+    this.words.textContent = words;
+    this.frame.hidden = false;
+    const { width, height } = this.frame.getBoundingClientRect();
+    const x = isBeside ? left + GAP : left - width / 2;
+    const y = isBeside ? top - height / 2 : top - height - GAP;
+    this.frame.style.left = `${clamped(x, document.documentElement.clientWidth - width)}px`;
+    this.frame.style.top = `${clamped(y, document.documentElement.clientHeight - height)}px`;
+  }
+
+  hide() {
+    this.frame.hidden = true;
+  }
+}
+
+function clamped(value, most) {
+  return Math.min(Math.max(value, GAP), Math.max(most - GAP, GAP));
 }
