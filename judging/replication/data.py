@@ -17,7 +17,7 @@ from runs.catalogue.tasks.rows import note_split
 from runs.imports.bounds import import_bounds
 from runs.imports.storing import import_runs
 from runs.models import Task, User
-from webagent.trajectory.files.stubs import same_task, spellings
+from webagent.trajectory.bundles import same_task, spellings
 from webagent.trajectory.intake import Problem
 from webagent.trajectory.reading import open_runs
 

@@ -26,7 +26,7 @@ from runs.storage.blobs import MissingBlobError, read_blob
 from webagent.measures import batched
 from webagent.trajectory.bundles import BlobError, RunBundle
 from webagent.trajectory.formats.atif.writer import write_atif
-from webagent.trajectory.formats.native.schema import Manifest
+from webagent.trajectory.formats.native.schema import Blinding, Manifest, without_answers
 from webagent.trajectory.formats.native.writer import write_folder, write_zip
 from webagent.trajectory.records import (
     AgentRecord,

@@ -32,8 +32,7 @@ from runs.storage.links import free_key
 from runs.storage.stubs import stub_for
 from runs.storage.usage import QuotaError, demand_room
 from webagent.trajectory.blobs import BlobError, BlobStash
-from webagent.trajectory.bundles import RunBundle, n_taken
-from webagent.trajectory.files.stubs import stub_key
+from webagent.trajectory.bundles import RunBundle, n_taken, stub_key
 from webagent.trajectory.intake import InputError, Problem
 
 TRIES = 3

@@ -21,8 +21,7 @@ from runs.storage.links import as_uuid
 from runs.storage.stubs import has_stubs_like
 from runs.storage.usage import QuotaError
 from webagent.trajectory.blobs import BlobError
-from webagent.trajectory.bundles import RunBundle
-from webagent.trajectory.files.stubs import names_of
+from webagent.trajectory.bundles import RunBundle, names_of
 from webagent.trajectory.intake import Problem
 
 REFUSALS = (BlobError, OSError, DatabaseError, QuotaError)

@@ -4,8 +4,7 @@ from collections.abc import Sequence
 
 from runs.models import Run
 from runs.models.runs.queries import RunQuerySet
-from webagent.trajectory.bundles import RunBundle
-from webagent.trajectory.files.stubs import has_names, n_named, names_of, spellings, stub_key
+from webagent.trajectory.bundles import RunBundle, has_names, n_named, names_of, spellings, stub_key
 from webagent.trajectory.records import StubRecord
 
 STUB = "stub"

@@ -1,25 +1,33 @@
-"""A run with all that belongs to it, as readers yield it, and what a blind export leaves of it."""
+"""A run with all that belongs to it, as readers yield it; a stub where no trajectory is.
 
+Verdicts of a published data set come in without the runs. A stub is a run that names task, agent
+and source, and has no steps. It becomes whole when a trajectory comes that has all the names of
+the stub.
+"""
+
+import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache, cached_property
-from typing import Any, TypeVar, get_args
+from typing import Any, get_args
 
 from webagent.trajectory.blobs import BlobSource, BlobStash
-from webagent.trajectory.canonical import run_content_hash
+from webagent.trajectory.canonical import json_digest, run_content_hash
 from webagent.trajectory.intake import Problem
 from webagent.trajectory.records import (
     AgentRecord,
     BlobRecord,
-    EndReason,
-    Outcome,
+    Gap,
     Record,
     RunRecord,
     SourceRecord,
     StepRecord,
+    StubRecord,
     TaskRecord,
-    Totals,
+    TaskSetRecord,
+    TextPart,
 )
+from webagent.trajectory.texts import bounded_name
 from webagent.trajectory.verdict_records import (
     SAID,
     AdjudicationRecord,
@@ -28,7 +36,6 @@ from webagent.trajectory.verdict_records import (
     LabelRecord,
 )
 
-R = TypeVar("R", bound=Record)
 Said = EvaluationRecord | LabelRecord | AdjudicationRecord
 
 
@@ -125,101 +132,121 @@ def _may_hold_blobs(annotation: object) -> bool:
     return any(_may_hold_blobs(part) for part in get_args(annotation))
 
 
-_HIDDEN_NAME = "hidden"
-
-_TASK = {
-    "eval": None,
-    "reference": None,
-    "reference_length": None,
-    "infeasible_reason": None,
-    "milestones": None,
-}
-_RUN = {
-    "outcome": Outcome.UNKNOWN,
-    "end_reason": EndReason.UNKNOWN,
-    "reward": None,
-    "claimed_success": None,
-    "evidence": None,
-    "logs": (),
-    "artefacts": (),
-}
-_SAID: dict[str, Any] = dict.fromkeys(SAID, ())
-_STEP = {"reward": None, "terminated": None, "truncated": None, "metrics": None, "events": ()}
+UNKNOWN = "unknown"
+"""Stands for a name or a version that the source does not tell."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Blinding:
-    """Strips references, verdicts and rewards from runs, and names if `hide_agent`.
+def task_record(
+    task_set: str, external_id: str, *, version: str = UNKNOWN, **fields: Any
+) -> TaskRecord:
+    """A task of a set, with an id that says which."""
+    shown = f"{task_set}@{version}:{external_id}"
+    return TaskRecord(
+        **{"id": bounded_name(shown)} | fields,
+        task_set=TaskSetRecord(name=task_set, version=version),
+        external_id=external_id,
+    )
 
-    Only fields whose meaning is known stay: unknown keys and free-form extras go, because
-    nobody can say what they give away. So do logs and artefacts, which hold rewards.
+
+TRAJECTORY = "trajectory"
+"""What a stub lacks, as its gap names it."""
+NAMED_ONLY = "named_only"
+"""Key in a task's `extra`: nothing is known of it but the name."""
+FOUND_BY = ("task_set_version", "agent_version", "model", "seed")
+"""Names that a source may leave open."""
+_VARIANT = re.compile(r"\.(?:resized|improved)(?=\.|$)")
+
+
+def same_task(task_id: str) -> str:
+    """The task's id without the words that mark variants of AgentRewardBench's files."""
+    return _VARIANT.sub("", task_id)
+
+
+def spellings(task_set: str, task_id: str) -> set[str]:
+    """How a task of the set is called: BrowserGym writes `webarena.7` where the file has `7`."""
+    bare = same_task(task_id).removeprefix(f"{task_set}.")
+    return {task_id, bare, f"{task_set}.{bare}"}
+
+
+def stub_key(names: StubRecord) -> str:
+    """The same for the same names, whatever file they stand in."""
+    return json_digest(names)
+
+
+def stub_bundle(
+    names: StubRecord,
+    *,
+    format: str,
+    why: str,
+    goal: str = "",
+    experiment: str | None = None,
+    task: TaskRecord | None = None,
+    **verdicts: Any,
+) -> RunBundle:
+    """A run of these names without trajectory.
+
+    Args:
+        format: of the file that names it.
+        why: the words of the gap: what is missing, and where it may be found.
+        task: where it is known already.
     """
-
-    hide_agent: bool = False
-
-    def apply(self, bundle: RunBundle) -> RunBundle:
-        """The same run as somebody may see it who is still to judge it."""
-        return replace(
-            bundle,
-            task=self._known(bundle.task).model_copy(update=_TASK),
-            run=self._run(bundle.run),
-            steps=tuple(self._step(step) for step in bundle.steps),
-            problems=(),
-            **_SAID,
-        )
-
-    def _run(self, run: RunRecord) -> RunRecord:
-        changes: dict[str, Any] = {
-            **_RUN,
-            "source": SourceRecord(format=run.source.format),
-            "agent": AgentRecord(name=run.agent.name, version=run.agent.version),
-            "events": tuple(event.model_copy(update={"detail": None}) for event in run.events),
-        }
-        if run.error:
-            changes["error"] = run.error.model_copy(update={"stack": None})
-        if self.hide_agent:
-            changes |= {
-                "agent": AgentRecord(name=_HIDDEN_NAME),
-                "models": (),
-                "experiment": None,
-                "totals": Totals(),
-                "environment": None,
-                "error": None,
-            }
-            if run.stub:
-                nobody = {"agent": _HIDDEN_NAME, "agent_version": None, "model": None}
-                changes["stub"] = run.stub.model_copy(update=nobody)
-        return self._known(run.model_copy(update=changes))
-
-    def _step(self, step: StepRecord) -> StepRecord:
-        changes: dict[str, Any] = dict(_STEP)
-        if self.hide_agent:
-            changes |= {"llm_calls": (), "messages": ()}
-        return self._known(step.model_copy(update=changes))
-
-    def _known(self, record: R) -> R:
-        return _known(record, hide_names=self.hide_agent)
+    words = (TextPart(text=goal),) if goal else ()
+    task = task or task_record(
+        names.task_set,
+        names.task,
+        version=names.task_set_version or UNKNOWN,
+        goal=words,
+        extra={NAMED_ONLY: True},
+    )
+    key = f"{names.task_set}/{names.task}/{names.agent}/{stub_key(names)[:12]}"
+    run = RunRecord(
+        id=bounded_name(f"stub:{key}"),
+        task_id=task.id,
+        source=SourceRecord(format=format),
+        agent=AgentRecord(name=names.agent, version=names.agent_version),
+        models=(names.model,) if names.model else (),
+        experiment=experiment,
+        goal=words,
+        seed=names.seed,
+        trial=names.trial,
+        gaps=(Gap(what=TRAJECTORY, where=format, why=why),),
+        stub=names,
+    )
+    return RunBundle(source=run.id, task=task, run=run, **verdicts)
 
 
-def without_answers(task: TaskRecord) -> TaskRecord:
-    """The task without what tells how to succeed at it."""
-    return _known(task).model_copy(update=_TASK)
+def names_of(bundle: RunBundle) -> StubRecord:
+    """The names of a run; with its trajectory it has them all."""
+    run, task = bundle.run, bundle.task
+    return run.stub or StubRecord(
+        task_set=task.task_set.name,
+        task=task.external_id,
+        agent=run.agent.name,
+        task_set_version=task.task_set.version,
+        agent_version=run.agent.version or "",
+        model=run.models[0] if run.models else str((run.agent.config or {}).get("model", "")),
+        seed=run.seed,
+        trial=run.trial,
+    )
 
 
-def _known(record: R, *, hide_names: bool = False) -> R:
-    """The record, and all records inside, with the fields of the format only."""
-    known: R = _strip(record, hide_names)
-    return known
+def has_names(whole: StubRecord, wanted: StubRecord) -> bool:
+    """Whether a run of the first names has all that the second name."""
+    return may_be_same(whole, wanted) and all(
+        getattr(wanted, name) is None or getattr(whole, name) is not None for name in FOUND_BY
+    )
 
 
-def _strip(value: Any, hide_names: bool) -> Any:
-    if isinstance(value, tuple):
-        return tuple(_strip(item, hide_names) for item in value)
-    if not isinstance(value, Record):
-        return value
-    fields = {name: _strip(getattr(value, name), hide_names) for name in type(value).model_fields}
-    if "extra" in fields:
-        fields["extra"] = None
-    if isinstance(value, BlobRecord) and hide_names:
-        fields["name"] = None
-    return type(value).model_construct(**fields)
+def may_be_same(one: StubRecord, other: StubRecord) -> bool:
+    """Whether no name of the one speaks against the other."""
+    if (one.task_set, one.agent, one.trial) != (other.task_set, other.agent, other.trial):
+        return False
+    if not spellings(one.task_set, one.task) & spellings(other.task_set, other.task):
+        return False
+    pairs = ((getattr(one, name), getattr(other, name)) for name in FOUND_BY)
+    return all(a is None or b is None or a == b for a, b in pairs)
+
+
+def n_named(names: StubRecord) -> int:
+    """How many of the names that may be left open are given."""
+    return sum(getattr(names, name) is not None for name in FOUND_BY)

@@ -25,7 +25,7 @@ from judging.portability.judgements.columns import (
 from judging.portability.judgements.stub_runs import StubRuns
 from runs.models import Run
 from runs.storage.records import MAX_INT
-from webagent.trajectory.files.stubs import spellings
+from webagent.trajectory.bundles import spellings
 from webagent.trajectory.intake import InputError
 from webagent.trajectory.texts import bounded_name
 from webagent.trajectory.values import Money, first_field_error

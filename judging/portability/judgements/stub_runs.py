@@ -11,7 +11,7 @@ from runs.imports.session import ImportSession
 from runs.imports.storing import import_bundle
 from runs.models import Task, User
 from runs.storage.stubs import run_of_names, stub_names, stubs_like
-from webagent.trajectory.files.stubs import FOUND_BY, may_be_same, spellings, stub_bundle, stub_key
+from webagent.trajectory.bundles import FOUND_BY, may_be_same, spellings, stub_bundle, stub_key
 from webagent.trajectory.intake import InputError
 from webagent.trajectory.records import StubRecord, TaskRecord
 from webagent.trajectory.texts import bounded_name

@@ -17,7 +17,6 @@ from webagent.environment import registry
 from webagent.environment.placeholders import resolve
 from webagent.measures import batched
 from webagent.trajectory.canonical import plain_json
-from webagent.trajectory.files.stubs import NAMED_ONLY
 from webagent.trajectory.records import TaskRecord, TaskSetRecord, TextPart
 from webagent.trajectory.texts import bounded_name
 

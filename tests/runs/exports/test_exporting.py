@@ -46,7 +46,7 @@ from tests.runs.factories import make_run, make_user
 from tests.runs.imports.test_storing import rows, with_run
 from tests.webagent.trajectory import formats
 from tests.webagent.trajectory.samples import run_bundle
-from webagent.trajectory.bundles import Blinding
+from webagent.trajectory.formats.native.schema import Blinding
 from webagent.trajectory.reading import open_runs
 from webagent.trajectory.records import MilestoneRecord
 from webagent.trajectory.verdict_records import HintJobRecord, HintRecord

@@ -12,9 +12,8 @@ from runs.models.audit_log import RUN_COMPLETED
 from runs.storage.stubs import run_of_names, stub_for
 from tests.runs.factories import make_run
 from tests.runs.operations.integrity import rows_hold
-from webagent.trajectory.bundles import Blinding, RunBundle
-from webagent.trajectory.files.assembling import task_record
-from webagent.trajectory.files.stubs import spellings, stub_bundle
+from webagent.trajectory.bundles import RunBundle, spellings, stub_bundle, task_record
+from webagent.trajectory.formats.native.schema import Blinding
 from webagent.trajectory.records import (
     ActionRecord,
     AgentRecord,

@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from webagent.trajectory.bundles import Blinding, RunBundle
+from webagent.trajectory.bundles import RunBundle
+from webagent.trajectory.formats.native.schema import Blinding
 from webagent.trajectory.intake import Bounds, Problem, Rejection
 from webagent.trajectory.reading import open_runs
 

@@ -10,8 +10,7 @@ import pytest
 
 from tests.webagent.trajectory import formats
 from tests.webagent.trajectory.formats import only, read, runs
-from webagent.trajectory.bundles import RunBundle
-from webagent.trajectory.files.stubs import same_task
+from webagent.trajectory.bundles import RunBundle, same_task
 from webagent.trajectory.formats.agentrewardbench.verdicts import (
     JudgeAnswer,
     evaluation,

@@ -10,8 +10,9 @@ import pytest
 
 from tests.webagent.trajectory.formats import DATA, copied, read, rejections, runs, truth
 from tests.webagent.trajectory.samples import png, run_bundle
-from webagent.trajectory.bundles import Blinding, RunBundle
+from webagent.trajectory.bundles import RunBundle
 from webagent.trajectory.formats.atif.writer import write_atif
+from webagent.trajectory.formats.native.schema import Blinding
 from webagent.trajectory.intake import NO_NUMBER, NO_TIME, NOT_HELD
 from webagent.trajectory.reading import open_runs
 from webagent.trajectory.records import EndReason, Gap, Outcome

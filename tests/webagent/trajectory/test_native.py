@@ -16,7 +16,8 @@ from tests.webagent.trajectory.formats import DATA
 from tests.webagent.trajectory.samples import run_bundle
 from webagent.trajectory import blobs
 from webagent.trajectory.blobs import BlobError, BlobStash
-from webagent.trajectory.bundles import Blinding, RunBundle
+from webagent.trajectory.bundles import RunBundle
+from webagent.trajectory.formats.native.schema import Blinding
 from webagent.trajectory.formats.native.writer import write_folder, write_zip
 from webagent.trajectory.intake import Bounds, Problem, Rejection
 from webagent.trajectory.reading import Found, open_runs, why_refused

@@ -7,7 +7,7 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any, Literal, TypeVar
 
-from webagent.trajectory.bundles import RunBundle
+from webagent.trajectory.bundles import UNKNOWN, RunBundle
 from webagent.trajectory.files.run_files import BlobFiles
 from webagent.trajectory.intake import WHY_REFUSED, InputError, problems_of
 from webagent.trajectory.records import (
@@ -36,8 +36,6 @@ from webagent.trajectory.verdict_records import (
     LabelRecord,
 )
 
-UNKNOWN = "unknown"
-"""Stands for a name or a version that the source does not tell."""
 URL_CHARS = 4_000
 TARGET_CHARS = 300
 """Of the words of an element that was acted on."""
@@ -176,18 +174,6 @@ class RunFiles(BlobFiles):
 def present(*values: T | None) -> tuple[T, ...]:
     """Those that are there."""
     return tuple(value for value in values if value is not None)
-
-
-def task_record(
-    task_set: str, external_id: str, *, version: str = UNKNOWN, **fields: Any
-) -> TaskRecord:
-    """A task of a set, with an id that says which."""
-    shown = f"{task_set}@{version}:{external_id}"
-    return TaskRecord(
-        **{"id": bounded_name(shown)} | fields,
-        task_set=TaskSetRecord(name=task_set, version=version),
-        external_id=external_id,
-    )
 
 
 def experiment_above(path: str, otherwise: str = "") -> str | None:

@@ -8,14 +8,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from webagent.trajectory.bundles import RunBundle
-from webagent.trajectory.files.assembling import (
-    UNKNOWN,
-    URL_CHARS,
-    RunFiles,
-    experiment_above,
-    task_record,
-)
+from webagent.trajectory.bundles import UNKNOWN, RunBundle, task_record
+from webagent.trajectory.files.assembling import URL_CHARS, RunFiles, experiment_above
 from webagent.trajectory.files.recognition import (
     PlacesReader,
     RunPlace,

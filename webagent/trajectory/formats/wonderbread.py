@@ -7,7 +7,7 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
-from webagent.trajectory.bundles import RunBundle
+from webagent.trajectory.bundles import RunBundle, task_record
 from webagent.trajectory.files.assembling import (
     TARGET_CHARS,
     URL_CHARS,
@@ -16,7 +16,6 @@ from webagent.trajectory.files.assembling import (
     experiment_above,
     first_start,
     present,
-    task_record,
     with_after,
 )
 from webagent.trajectory.files.recognition import (

@@ -14,7 +14,7 @@ from runs.interface.terminal import experiment_named, progress_bar
 from runs.models import Run
 from runs.models.audit_log import RUNS_EXPORTED
 from webagent.trajectory.blobs import BlobError
-from webagent.trajectory.bundles import Blinding
+from webagent.trajectory.formats.native.schema import Blinding
 
 
 class Command(BaseCommand):

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from webagent.trajectory.bundles import UNKNOWN
 from webagent.trajectory.files import assembling
-from webagent.trajectory.files.assembling import UNKNOWN
 from webagent.trajectory.files.pickle_reader import Pickled
 from webagent.trajectory.files.recognition import folders_with
 from webagent.trajectory.files.trees import Tree, given_name

@@ -7,7 +7,8 @@ from typing import Any
 
 from webagent.trajectory.actions import parse_browsergym_actions
 from webagent.trajectory.axtree import flatten_axtree
-from webagent.trajectory.files.assembling import box_of, task_record, task_set_of
+from webagent.trajectory.bundles import task_record
+from webagent.trajectory.files.assembling import box_of, task_set_of
 from webagent.trajectory.files.pickle_reader import Pickled, PickleError, PickleReader
 from webagent.trajectory.formats.agentlab.folders import GOAL, RunFiles
 from webagent.trajectory.records import (

@@ -5,9 +5,8 @@ from dataclasses import replace
 from typing import Any
 
 from webagent.trajectory.actions import message_text
-from webagent.trajectory.bundles import RunBundle
+from webagent.trajectory.bundles import UNKNOWN, RunBundle, stub_bundle
 from webagent.trajectory.files.assembling import (
-    UNKNOWN,
     model_names,
     present,
     read_packages,
@@ -21,7 +20,6 @@ from webagent.trajectory.files.recognition import (
     outline,
     unreadable,
 )
-from webagent.trajectory.files.stubs import stub_bundle
 from webagent.trajectory.files.trees import Tree
 from webagent.trajectory.formats.agentlab.endings import check_count, ending, reported_totals
 from webagent.trajectory.formats.agentlab.folders import RunFiles, RunFolder

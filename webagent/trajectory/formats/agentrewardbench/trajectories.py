@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from webagent.trajectory.actions import parse_browsergym_actions
+from webagent.trajectory.bundles import same_task
 from webagent.trajectory.files.recognition import outline
-from webagent.trajectory.files.stubs import same_task
 from webagent.trajectory.files.trees import Tree, TreeError, read_file
 from webagent.trajectory.formats.agentlab.folders import RunFiles, RunFolder
 from webagent.trajectory.formats.agentlab.stepfiles import StepFile, boxes_of

@@ -10,14 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from webagent.trajectory.files.assembling import (
-    SCALE,
-    UNKNOWN,
-    evaluator,
-    passed,
-    settled,
-    verdict_of,
-)
+from webagent.trajectory.bundles import UNKNOWN
+from webagent.trajectory.files.assembling import SCALE, evaluator, passed, settled, verdict_of
 from webagent.trajectory.files.trees import Tree, head_of
 from webagent.trajectory.records import BlobRecord
 from webagent.trajectory.texts import bounded_name, storable_text

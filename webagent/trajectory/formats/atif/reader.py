@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
-from webagent.trajectory.bundles import RunBundle
+from webagent.trajectory.bundles import UNKNOWN, RunBundle, task_record
 from webagent.trajectory.files.assembling import (
-    UNKNOWN,
     Ending,
     RunFiles,
     dollars,
@@ -19,7 +18,6 @@ from webagent.trajectory.files.assembling import (
     outcome_of,
     reward_evaluation,
     task_name_of,
-    task_record,
     task_set_of,
 )
 from webagent.trajectory.files.recognition import PlacesReader, RunPlace, outline, unreadable

@@ -16,11 +16,11 @@ from zipfile import ZipFile
 
 from pydantic import ValidationError
 
-from webagent.trajectory.bundles import Blinding, RunBundle
+from webagent.trajectory.bundles import UNKNOWN, RunBundle
 from webagent.trajectory.canonical import canonical_json, utc_text
-from webagent.trajectory.files.assembling import UNKNOWN, RunFiles
+from webagent.trajectory.files.assembling import RunFiles
 from webagent.trajectory.files.originals import take_blobs, without_missing
-from webagent.trajectory.formats.native.schema import EXTENSIONS
+from webagent.trajectory.formats.native.schema import EXTENSIONS, Blinding
 from webagent.trajectory.formats.native.writer import FolderSink, Sink, ZipSink
 from webagent.trajectory.records import (
     ActionRecord,

@@ -5,14 +5,13 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
-from webagent.trajectory.bundles import RunBundle
+from webagent.trajectory.bundles import RunBundle, task_record
 from webagent.trajectory.files.assembling import (
     RunFiles,
     dollars,
     experiment_above,
     present,
     task_name_of,
-    task_record,
     verdict_of,
 )
 from webagent.trajectory.files.recognition import PlacesReader, RunPlace, unreadable

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from typing import Any
 
+from webagent.trajectory.bundles import UNKNOWN
 from webagent.trajectory.files.assembling import (
     TARGET_CHARS,
-    UNKNOWN,
     URL_CHARS,
     RunFiles,
     box_of,

@@ -6,14 +6,13 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
-from webagent.trajectory.bundles import RunBundle
+from webagent.trajectory.bundles import RunBundle, task_record
 from webagent.trajectory.files.assembling import (
     RunFiles,
     experiment_above,
     goal_pictures,
     model_names,
     task_name_of,
-    task_record,
 )
 from webagent.trajectory.files.lines import BROKEN, json_values
 from webagent.trajectory.files.originals import kept_pictures

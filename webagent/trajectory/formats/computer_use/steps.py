@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 from typing import Any
 
-from webagent.trajectory.files.assembling import UNKNOWN, RunFiles, point_in, with_after
+from webagent.trajectory.bundles import UNKNOWN
+from webagent.trajectory.files.assembling import RunFiles, point_in, with_after
 from webagent.trajectory.formats.computer_use.turns import Call, Conversation, Dump, Turn
 from webagent.trajectory.records import (
     ActionRecord,

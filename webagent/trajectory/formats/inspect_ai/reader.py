@@ -3,15 +3,8 @@
 from collections.abc import Iterator
 from typing import Any
 
-from webagent.trajectory.bundles import RunBundle
-from webagent.trajectory.files.assembling import (
-    UNKNOWN,
-    RunFiles,
-    dollars,
-    goal_pictures,
-    model_names,
-    task_record,
-)
+from webagent.trajectory.bundles import UNKNOWN, RunBundle, task_record
+from webagent.trajectory.files.assembling import RunFiles, dollars, goal_pictures, model_names
 from webagent.trajectory.files.originals import kept_pictures
 from webagent.trajectory.files.recognition import Answers, Recognition, guarded
 from webagent.trajectory.files.trees import Tree

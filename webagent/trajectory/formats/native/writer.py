@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import IO, BinaryIO, Protocol
 
 from webagent.trajectory.blobs import BlobSource
-from webagent.trajectory.bundles import Blinding, RunBundle
+from webagent.trajectory.bundles import RunBundle
 from webagent.trajectory.canonical import canonical_json
 from webagent.trajectory.formats.native.schema import (
     LINE_FILES,
@@ -19,6 +19,7 @@ from webagent.trajectory.formats.native.schema import (
     SAID_FILES,
     STEPS,
     TASKS,
+    Blinding,
     BlobSums,
     LineFile,
     Manifest,

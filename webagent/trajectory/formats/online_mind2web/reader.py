@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from webagent.trajectory.bundles import RunBundle
-from webagent.trajectory.files.assembling import UNKNOWN, Ending, RunFiles, present, task_record
+from webagent.trajectory.bundles import UNKNOWN, RunBundle, task_record
+from webagent.trajectory.files.assembling import Ending, RunFiles, present
 from webagent.trajectory.files.recognition import (
     Outline,
     PlacesReader,

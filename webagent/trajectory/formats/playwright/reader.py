@@ -9,13 +9,8 @@ from collections.abc import Iterator
 from functools import partial
 from typing import BinaryIO
 
-from webagent.trajectory.bundles import RunBundle
-from webagent.trajectory.files.assembling import (
-    RunFiles,
-    experiment_above,
-    seconds_between,
-    task_record,
-)
+from webagent.trajectory.bundles import RunBundle, task_record
+from webagent.trajectory.files.assembling import RunFiles, experiment_above, seconds_between
 from webagent.trajectory.files.lines import BROKEN, bounded_lines, json_values
 from webagent.trajectory.files.opening import holds_zip, open_inner
 from webagent.trajectory.files.recognition import PlacesReader, RunPlace

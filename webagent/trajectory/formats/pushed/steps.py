@@ -13,7 +13,8 @@ from typing import Any
 from webagent.trajectory import live
 from webagent.trajectory.actions import DIALECT, with_outcome
 from webagent.trajectory.blobs import ImageError, decode_image
-from webagent.trajectory.files.assembling import UNKNOWN, present
+from webagent.trajectory.bundles import UNKNOWN
+from webagent.trajectory.files.assembling import present
 from webagent.trajectory.formats.pushed.runs import (
     PushedCall,
     PushedObservation,

@@ -8,14 +8,13 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from webagent.trajectory.actions import typed_password
-from webagent.trajectory.bundles import RunBundle
+from webagent.trajectory.bundles import RunBundle, task_record
 from webagent.trajectory.files.assembling import (
     URL_CHARS,
     RunFiles,
     model_names,
     reward_evaluation,
     seconds_between,
-    task_record,
 )
 from webagent.trajectory.files.originals import kept_picture
 from webagent.trajectory.files.recognition import Answers, Recognition, guarded

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from webagent.trajectory.files.assembling import UNKNOWN
+from webagent.trajectory.bundles import UNKNOWN
 from webagent.trajectory.files.recognition import folders_with, outline
 from webagent.trajectory.files.trees import Tree, given_name
 from webagent.trajectory.values import flag, items, mapping, text

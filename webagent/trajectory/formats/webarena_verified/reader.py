@@ -4,16 +4,14 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
-from webagent.trajectory.bundles import RunBundle
+from webagent.trajectory.bundles import UNKNOWN, RunBundle, task_record
 from webagent.trajectory.files.assembling import (
-    UNKNOWN,
     RunFiles,
     evaluator,
     experiment_above,
     first_start,
     last_end,
     seconds_between,
-    task_record,
 )
 from webagent.trajectory.files.recognition import PlacesReader, RunPlace
 from webagent.trajectory.files.trees import Tree
