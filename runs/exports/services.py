@@ -24,7 +24,8 @@ from runs.models.extension import Verdicts, extension
 from runs.models.runs.queries import RunQuerySet
 from runs.storage.blobs import MissingBlobError, read_blob
 from webagent.measures import batched
-from webagent.trajectory.bundles import BlobError, RunBundle
+from webagent.trajectory.blobs import BlobError
+from webagent.trajectory.bundles import RunBundle
 from webagent.trajectory.formats.atif.writer import write_atif
 from webagent.trajectory.formats.native.schema import Blinding, Manifest, without_answers
 from webagent.trajectory.formats.native.writer import write_folder, write_zip

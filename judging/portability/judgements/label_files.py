@@ -31,7 +31,7 @@ from runs.accounts.audit_log import record_entry
 from runs.models import Run, User
 from runs.models.visibility import run_policy
 from webagent.measures import batched
-from webagent.trajectory.bundles import InputError, Problem, Rejection
+from webagent.trajectory.intake import InputError, Problem, Rejection
 from webagent.trajectory.verdict_records import AdjudicationRecord, EvaluationRecord, LabelRecord
 
 AT_ONCE = 200

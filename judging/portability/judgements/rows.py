@@ -29,8 +29,7 @@ from judging.portability.judgements.columns import (
     value_of_cell,
 )
 from webagent.measures import first_repeated
-from webagent.trajectory.bundles import InputError, Problem
-from webagent.trajectory.files.stubs import same_task
+from webagent.trajectory.bundles import same_task
 from webagent.trajectory.formats.agentrewardbench.trajectories import Key
 from webagent.trajectory.formats.agentrewardbench.verdicts import (
     NEEDED,

@@ -16,6 +16,7 @@ from runs.storage.records import MAX_INT, goal_text
 from webagent.environment import registry
 from webagent.environment.placeholders import resolve
 from webagent.measures import batched
+from webagent.trajectory.bundles import NAMED_ONLY
 from webagent.trajectory.canonical import plain_json
 from webagent.trajectory.records import TaskRecord, TaskSetRecord, TextPart
 from webagent.trajectory.texts import bounded_name

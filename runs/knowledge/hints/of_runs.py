@@ -16,8 +16,9 @@ from runs.storage.links import as_uuid
 from runs.storage.records import MAX_INT, aware, cost_column
 from webagent.agents.agent import Advisable, Agent
 from webagent.knowledge.hints import HintWords
-from webagent.trajectory.bundles import Problem, RunBundle
+from webagent.trajectory.bundles import RunBundle
 from webagent.trajectory.canonical import plain_json
+from webagent.trajectory.intake import Problem
 from webagent.trajectory.records import Json
 from webagent.trajectory.verdict_records import HintJobRecord, HintRecord
 

@@ -25,7 +25,8 @@ from runs.launching.running import execute, execute_next
 from runs.models import Run
 from webagent.agents.registry import register_agent
 from webagent.environment.browser import end_own_browsers
-from webagent.trajectory.bundles import BlobSource, RunBundle
+from webagent.trajectory.blobs import BlobSource
+from webagent.trajectory.bundles import RunBundle
 from webagent.trajectory.formats.native.writer import write_zip
 from webagent.trajectory.reading import open_runs
 from webagent.trajectory.records import StepRecord

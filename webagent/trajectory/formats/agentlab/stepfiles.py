@@ -26,7 +26,7 @@ from webagent.trajectory.texts import storable_text
 from webagent.trajectory.values import flag, items, mapping, moment, number, text, whole
 
 _PROPERTIES = "extra_element_properties"
-HEAVY_KEYS = ("dom_object", "axtree_object", _PROPERTIES)
+_HEAVY_KEYS = ("dom_object", "axtree_object", _PROPERTIES)
 """Raw trees of whole pages: seconds to write out, and only asked for in parts."""
 _KNOWN_FIELDS = frozenset(("obs", "action", "agent_info", "reward", "step"))
 
@@ -81,7 +81,7 @@ def read_step_file(pickles: PickleReader, content: bytes, number_: int) -> tuple
     Raises:
         PickleError: not readable, or no step.
     """
-    pickled = pickles.read(content, leave=HEAVY_KEYS)
+    pickled = pickles.read(content, leave=_HEAVY_KEYS)
     value = mapping(pickled.value)
     if len(_KNOWN_FIELDS & value.keys()) < 3:
         named = f"; it names {', '.join(pickled.suspicious)[:200]}" if pickled.suspicious else ""
@@ -137,7 +137,7 @@ _KNOWN_KEYS = frozenset(
     + ("open_pages_urls", "open_pages_titles", "active_page_index", "url")
     + ("focused_element_bid", "last_action", "last_action_error", "elapsed_time")
     + ("dom_txt", "axtree_txt", "pruned_html", "screenshot", "screenshot_som")
-    + HEAVY_KEYS
+    + _HEAVY_KEYS
 )
 _SHOWN_PACKAGES = ("agentlab", "browsergym", "playwright", "openai", "anthropic", "litellm")
 _MAX_TABS = 100
