@@ -14,12 +14,11 @@ from runs.api.bodies import Name, filled
 from runs.api.idempotency import Answer, once
 from runs.api.paging import Page, Paged, Paging, RowId, known_only, page_of
 from runs.api.problems import Problem, first_of, form_errors, invalid
-from runs.launching.experiments.arms import MOST_ARMS, NO_BUDGET
 from runs.launching.experiments.estimates import estimate
 from runs.launching.experiments.forms import ExperimentForm
 from runs.launching.experiments.plans import MAX_TRIALS, Plan
 from runs.launching.experiments.progress import Progress, progress_of_each
-from runs.launching.experiments.selection import PlanError
+from runs.launching.experiments.selection import MOST_ARMS, NO_BUDGET, PlanError
 from runs.launching.experiments.services import launch_experiment
 from runs.models import Experiment, Scope
 

@@ -1,4 +1,4 @@
-"""What an experiment will take, told from what such runs took before."""
+"""What an experiment will take, told from what such runs took before, and the most it can."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,13 +16,14 @@ from runs.catalogue.agents.choices import (
 )
 from runs.catalogue.agents.runnable import agent_hash
 from runs.interface.listing import listed
-from runs.launching.experiments.arms import BUDGET_KEY, LIMIT_KEY
-from runs.launching.experiments.ceilings import Ceiling, ceiling_of
 from runs.launching.experiments.plans import Plan
+from runs.launching.experiments.selection import BUDGET_KEY, LIMIT_KEY
 from runs.models import Run, RunStatus, User
 from runs.models.experiments import KNOWLEDGE_KEY
+from runs.models.policies import body_of
 from runs.models.tasks import task_key
 from runs.queue.workers import browsers
+from webagent.recovery.retry_policy import BatchLimits, PolicyBody
 from webagent.trajectory.records import AgentRecord, Json
 
 MOST_PAST_RUNS = 1000
@@ -37,6 +38,27 @@ class Spread:
     median: float
     low: float
     high: float
+
+
+@dataclass(frozen=True, slots=True)
+class Ceiling:
+    """The most attempts of runs, and US dollars, None where nothing limits them.
+
+    Runs that are under way when a limit is reached go on, so a few may come on top.
+    """
+
+    attempts: int
+    dollars: float | None
+    limits: BatchLimits
+
+    def is_below(self, n_runs: int, dollars: float | None, seconds: float | None) -> bool:
+        """Whether so much, as far as it is known, reaches a limit before all runs have started."""
+        expected = (
+            (self.limits.runs, n_runs),
+            (self.limits.dollars, dollars),
+            (self.limits.seconds, seconds),
+        )
+        return any(limit and amount and amount > limit for limit, amount in expected)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,8 +176,26 @@ def estimate(plan: Plan, user: User | None) -> Estimate:
         n_runs=plan.n_runs,
         browsers=at_a_time,
         agents=tuple(_estimate(agent, plan, user, priced) for agent in plan.agents),
-        ceiling=ceiling_of(plan),
+        ceiling=_ceiling_of(plan),
     )
+
+
+def _ceiling_of(plan: Plan) -> Ceiling | None:
+    """What the plan's policy allows; None where none was chosen."""
+    if plan.policy is None:
+        return None
+    body = body_of(plan.policy)
+    attempts = plan.n_runs * _attempts(body)
+    attempts = min(attempts, body.batch.runs or attempts)
+    dollars = [body.batch.dollars, body.run.dollars and body.run.dollars * attempts]
+    known = [float(each) for each in dollars if each is not None]
+    return Ceiling(attempts, min(known, default=None), body.batch)
+
+
+def _attempts(body: PolicyBody) -> int:
+    if body.infrastructure is None:
+        return settings.ENV.MAX_ATTEMPTS
+    return body.infrastructure.attempts if body.infrastructure.faults else 1
 
 
 def _estimate(agent: AgentRecord, plan: Plan, user: User | None, priced: set[str]) -> AgentEstimate:

@@ -9,9 +9,7 @@ from django.utils.text import capfirst
 from django.utils.translation import gettext_lazy as _
 
 from runs.catalogue.tasks.rows import task_set_choices
-from runs.launching.experiments.arms import read_budgets, read_step_limits, with_arms
 from runs.launching.experiments.estimates import estimate
-from runs.launching.experiments.late_responses import late_responses
 from runs.launching.experiments.plans import (
     MAX_TRIALS,
     Plan,
@@ -20,8 +18,17 @@ from runs.launching.experiments.plans import (
     gaps,
     read_seeds,
 )
-from runs.launching.experiments.selection import PlanError, Selection, kind_of, read_names, tasks_of
-from runs.launching.experiments.services import launch_experiment, plan_problem
+from runs.launching.experiments.selection import (
+    PlanError,
+    Selection,
+    kind_of,
+    read_budgets,
+    read_names,
+    read_step_limits,
+    tasks_of,
+    with_arms,
+)
+from runs.launching.experiments.services import late_responses, launch_experiment, plan_problem
 from runs.launching.number_fields import WholeNumberField, offer
 from runs.models import Experiment, RetryPolicy, Task, User
 from runs.models.hooks import LinkedPage

@@ -21,10 +21,9 @@ from runs.launching.experiments.hint_plans import (
     launch_hint_experiment,
     plan_hints,
 )
-from runs.launching.experiments.late_responses import late_responses
 from runs.launching.experiments.plans import hint_agent_choices
 from runs.launching.experiments.selection import PlanError
-from runs.launching.experiments.services import plan_problem
+from runs.launching.experiments.services import late_responses, plan_problem
 from runs.launching.experiments.views import launch_page
 from runs.launching.number_fields import offer
 from runs.launching.reruns.views import may_rerun

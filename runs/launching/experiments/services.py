@@ -1,8 +1,11 @@
-"""Launching, pausing, resuming and cancelling experiments, and running one in this process."""
+"""Launching, pausing, resuming and cancelling experiments, and running one in this process.
+
+Before that, what of a plan cannot run here, and what its retry policy notices too late.
+"""
 
 import time
 import uuid
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -18,9 +21,11 @@ from runs.launching.experiments.selection import PlanError
 from runs.launching.experiments.starting import unready_words
 from runs.launching.running import execute
 from runs.models import Experiment, ExperimentState, Run, RunStatus, Task, User
+from runs.models.policies import body_of
 from runs.queue.sweeping import ask_for_sweep, sweep_runs
 from runs.queue.workers import wake_workers
 from webagent.environment.registry import task_record
+from webagent.recovery.retry_policy import AnomalyResponse, RecoveryPolicy
 
 ROWS_PER_QUERY = 500
 
@@ -106,6 +111,39 @@ def _demand_runnable(plan: Plan) -> None:
     for task in plan.tasks:
         if why := environment_problem(task):
             raise PlanError(why)
+
+
+def late_responses(plan: Plan) -> list[str]:
+    """A sentence for each response of the policy that comes too late for runs of the plan."""
+    body = body_of(plan.policy) if plan.policy else None
+    if body is None or body.recovery is None:
+        return []
+    most = body.run.steps
+    asked = [plan.step_limit(task, agent) for task in plan.tasks for agent in plan.agents]
+    limits = [min(limit, most or limit) for limit in asked]
+    said = []
+    for words, steps in _noticed_after(body.recovery):
+        # With its last step a run ends, whatever is noticed then.
+        late = sum(limit <= steps for limit in limits) * plan.trials
+        if late:
+            said.append(words % {"steps": steps, "late": late, "total": plan.n_runs})
+    return said
+
+
+def _noticed_after(policy: RecoveryPolicy) -> Iterator[tuple[str, int]]:
+    """For each response, what to say of it, and the fewest steps that it takes."""
+    if policy.on_loop is not AnomalyResponse.IGNORE:
+        words = _(
+            "The retry policy notices a loop after %(steps)d steps at the earliest: too late for "
+            "%(late)d of %(total)d runs, whose step limit ends them by then."
+        )
+        yield words, policy.loop_shortest
+    if policy.on_false_completion is not AnomalyResponse.IGNORE:
+        words = _(
+            "The retry policy notices repeated completion after %(steps)d steps at the earliest: "
+            "too late for %(late)d of %(total)d runs, whose step limit ends them by then."
+        )
+        yield words, policy.false_completions
 
 
 def _readiness(plan: Plan) -> tuple[ExperimentState, str]:

@@ -11,9 +11,13 @@ from django.test import Client
 from judging.analysis.experiments.figures import configuration_names
 from runs.catalogue.agents.runnable import store_agent
 from runs.knowledge.web.sets import recount
-from runs.launching.experiments.arms import read_budgets, read_step_limits, with_arms
 from runs.launching.experiments.plans import read_agent
-from runs.launching.experiments.selection import PlanError
+from runs.launching.experiments.selection import (
+    PlanError,
+    read_budgets,
+    read_step_limits,
+    with_arms,
+)
 from runs.models import Run
 from tests.runs.factories import client_of, make_run, make_user
 from tests.runs.knowledge.test_knowledge_pages import made

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from runs.launching.experiments.late_responses import late_responses
 from runs.launching.experiments.plans import Plan, read_agent
+from runs.launching.experiments.services import late_responses
 from runs.launching.policies.services import save_policy
 from runs.models import RetryPolicy
 from tests.runs.factories import make_task

@@ -9,10 +9,17 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.db.models import Count
 
-from runs.launching.experiments.arms import read_budgets, read_step_limits, with_arms
 from runs.launching.experiments.estimates import Estimate, estimate
 from runs.launching.experiments.plans import Plan, read_agent, read_seeds
-from runs.launching.experiments.selection import PlanError, Selection, read_names, tasks_of
+from runs.launching.experiments.selection import (
+    PlanError,
+    Selection,
+    read_budgets,
+    read_names,
+    read_step_limits,
+    tasks_of,
+    with_arms,
+)
 from runs.launching.experiments.services import active_runs, launch_experiment, plan_problem
 from runs.launching.management.commands.rerun_by_policy import named_policy
 from runs.models import Experiment, ExperimentState, Run, RunStatus, User
