@@ -11,7 +11,6 @@ from runs.interface import lists, saved_views
 from runs.interface.requests import view_at
 from runs.knowledge.hints import pages as hints
 from runs.knowledge.web import views as knowledge
-from runs.launching import wall
 from runs.launching.experiments import views as experiments
 from runs.launching.experiments.hint_views import hint_experiment_new
 from runs.launching.policies import rerun_views as policy_reruns
@@ -69,7 +68,7 @@ urlpatterns = [
     view_at("jobs/count/", jobs.job_count),
     # launching
     view_at("reruns/", reruns.rerun_list),
-    view_at("reruns/live/", wall.live_wall),
+    view_at("reruns/live/", reruns.live_wall),
     view_at("reruns/cancel/", reruns.rerun_cancel_own),
     view_at("runs/rerun/", reruns.run_rerun_selected),
     view_at("runs/<uuid:run_id>/rerun/", reruns.run_rerun),

@@ -12,7 +12,6 @@ from runs.api.bodies import Name, filled
 from runs.api.idempotency import Answer, once
 from runs.api.problems import Problem, first_of, form_errors, invalid, not_found
 from runs.catalogue.agents.runnable import rerun_offer
-from runs.launching.reruns.forms import MAX_TRIALS, RerunForm
 from runs.launching.reruns.services import (
     MAX_NEW_RUNS,
     Launch,
@@ -21,6 +20,7 @@ from runs.launching.reruns.services import (
     cancel_runs,
     launch_reruns,
 )
+from runs.launching.reruns.views import MAX_TRIALS, RerunForm
 from runs.models import Run, RunStatus, Scope
 from runs.models.runs.queries import RunQuerySet
 

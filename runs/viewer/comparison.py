@@ -17,7 +17,7 @@ from django.views.decorators.http import require_safe
 
 from runs.interface.requests import AppRequest
 from runs.interface.words import duration, money, verdict
-from runs.launching.reruns.results import RerunResult, evaluations_of, result_of
+from runs.launching.reruns.pages import RerunResult, evaluations_of, result_of
 from runs.models import Run, Step, User
 from runs.models.extension import extension
 from runs.models.runs.queries import RunQuerySet

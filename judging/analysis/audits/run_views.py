@@ -43,7 +43,7 @@ from judging.analysis.reports.registry import as_file, check_address
 from judging.models import EvaluatorVersion, Study
 from judging.studies.access import AUDIT, record_unblindings, studies_hidden_from
 from runs.interface.requests import AppRequest, wants_partial
-from runs.launching.reruns.results import RerunResult, results_of
+from runs.launching.reruns.pages import RerunResult, results_of
 from runs.models import Run, User
 from runs.models.parsing import read_number
 from runs.viewer.comparison import Choice, lineage_of

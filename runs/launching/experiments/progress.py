@@ -7,7 +7,7 @@ from typing import Any
 from django.db.models import Avg, Count, F, Q, QuerySet
 from django.utils.translation import gettext as _
 
-from runs.launching.wall import LiveRun, wall_of
+from runs.launching.reruns.pages import LiveRun, wall_of
 from runs.models import Experiment, ExperimentState, RetryPolicy, Run, RunStatus, User
 from runs.models.visibility import visibility_of
 

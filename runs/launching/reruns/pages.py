@@ -1,19 +1,29 @@
-"""The live page of reruns: its rows, how many run and wait, and how long runs usually take."""
+"""What pages show of reruns: the live page, the wall, and what came of each.
 
-from collections.abc import Iterable
-from datetime import datetime
+The wall has runs under way with their last screenshots, and own ones that have just ended. A rerun
+is better, same or worse than the run that it repeats.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 from hashlib import sha256
 from typing import Any
+from uuid import UUID
 
 from django.core.paginator import Paginator
-from django.db.models import Avg, Count, Q
+from django.db.models import Avg, Count, Q, TextChoices
 from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
+from runs.interface.listing import listed
 from runs.interface.paging import OrderedParts
 from runs.interface.requests import AppRequest, wants_partial
-from runs.launching.reruns.results import results_of
-from runs.launching.wall import wall_of
 from runs.models import Run, RunStatus, User
+from runs.models.extension import extension
+from runs.models.runs.queries import RunQuerySet
 from runs.models.steps import last_screenshot
 from runs.models.visibility import visibility_of
 from webagent.trajectory.formats.pushed.runs import PUSH_FORMAT
@@ -84,10 +94,7 @@ def counts_of(user: User) -> dict[str, int]:
 
 def _row(run: Run, usual: float | None, now: datetime) -> dict[str, Any]:
     """One run on the live page. Lengths are in seconds; None is unknown or hidden."""
-    elapsed = None
-    if run.started_at:
-        elapsed = ((run.ended_at or now) - run.started_at).total_seconds()
-    left = None
+    elapsed, left = _elapsed(run, now), None
     # How long an agent usually takes tells which agent it is.
     if usual is not None and run.is_active and not run.is_anonymous:
         left = max(usual - (elapsed or 0), 0)
@@ -106,6 +113,10 @@ def _row(run: Run, usual: float | None, now: datetime) -> dict[str, Any]:
         "can_cancel": run.is_active and run.cancel_requested_at is None,
         "can_retry": ended_badly and not run.is_blind,
     }
+
+
+def _elapsed(run: Run, now: datetime) -> float | None:
+    return ((run.ended_at or now) - run.started_at).total_seconds() if run.started_at else None
 
 
 def _usual_lengths(runs: Iterable[Run]) -> dict[tuple[int, int], float]:
@@ -136,3 +147,133 @@ def live_context(request: AppRequest) -> dict[str, Any]:
     wall = wall_of(Run.objects.visible_to(request.user), request.user) if moves else []
     context = {"page": page, "rows": rows, "wall": wall, "moves": moves, "own": own}
     return {**context, "ended": ended, **counts}
+
+
+MOST_ON_WALL = 12
+STAYS = timedelta(seconds=20)
+"""How long a run stays on the wall after its end."""
+
+
+@dataclass(frozen=True, slots=True)
+class LiveRun:
+    """A run on the wall: the file of its last screenshot, and how many seconds it has taken."""
+
+    run: Run
+    thumbnail: str | None
+    elapsed: float | None
+
+
+def wall_of(runs: RunQuerySet[Run], user: User) -> list[LiveRun]:
+    """Of `visible_to` runs those under way, the oldest first, then the person's last ended ones.
+
+    Three queries.
+    """
+    now = timezone.now()
+    shown: Any = runs.for_list().annotate(last_picture=last_screenshot(is_small=True))
+    # One status at a time, in the order of its index: of several, SQLite reads every run there is.
+    running = (
+        run
+        for status in (RunStatus.RUNNING, RunStatus.LEASED)
+        for run in shown.filter(status=status).order_by("created_at", "pk")[:MOST_ON_WALL]
+    )
+    # By the index of who launched it; imported runs were never claimed.
+    ended = shown.filter(created_by=user, ended_at__gt=now - STAYS, claimed_at__isnull=False)
+    rows = [*running, *ended.order_by("-ended_at")[:MOST_ON_WALL]]
+    return [LiveRun(run, run.last_picture, _elapsed(run, now)) for run in rows[:MOST_ON_WALL]]
+
+
+OUTCOMES = {Run.Outcome.SUCCESS.value: True, Run.Outcome.FAILURE.value: False}
+
+
+class Result(TextChoices):
+    """A rerun beside its original."""
+
+    BETTER = "better", gettext_lazy("better")
+    SAME = "same", gettext_lazy("same")
+    WORSE = "worse", gettext_lazy("worse")
+    MIXED = "mixed", gettext_lazy("mixed")
+
+
+@dataclass(frozen=True, slots=True)
+class RerunResult:
+    """The run that was repeated; where some source judges both, the result and whose verdicts."""
+
+    original: UUID
+    result: Result | None = None
+    sources: str = ""
+
+    @property
+    def badge(self) -> str:
+        """The result in a word, if there is one; on hover, whose verdicts were compared."""
+        if self.result is None:
+            return ""
+        title = _("Compared by %(sources)s") % {"sources": self.sources}
+        return format_html(
+            '<span class="result {}" title="{}">{}</span>', self.result, title, self.result.label
+        )
+
+
+def results_of(runs: Iterable[Run], user: User) -> dict[UUID, RerunResult]:
+    """By rerun that has ended. A constant number of queries.
+
+    Args:
+        runs: of `visible_to`. Those on which the person is blind are left out, and so are reruns
+            of runs that are hidden from them.
+    """
+    reruns = [run for run in runs if run.rerun_of_id and run.ended_at and not run.is_blind]
+    if not reruns:
+        return {}
+    keys = [run.rerun_of_id for run in reruns if run.rerun_of_id]
+    originals = {run.pk: run for run in Run.objects.visible_to(user, keys).not_blind()}
+    verdicts = evaluations_of([*reruns, *originals.values()], user)
+    return {
+        run.pk: result_of(run, originals[run.rerun_of_id], verdicts)
+        for run in reruns
+        if run.rerun_of_id in originals
+    }
+
+
+def result_of(
+    rerun: Run, original: Run, verdicts: Mapping[UUID, Mapping[str, bool]]
+) -> RerunResult:
+    """By verdicts of evaluators and outcomes of both; the person is blind on neither."""
+    then, now = ({**verdicts[run.pk], **_outcome_of(run)} for run in (original, rerun))
+    both = sorted(then.keys() & now.keys())
+    if not both:
+        return RerunResult(original.pk)
+    result = compare([(then[name], now[name]) for name in both])
+    return RerunResult(original.pk, result, listed(both))
+
+
+def _outcome_of(run: Run) -> dict[str, bool]:
+    outcome = OUTCOMES.get(run.shown_outcome or "")
+    return {} if outcome is None else {_("outcome"): outcome}
+
+
+def compare(pairs: Iterable[tuple[bool, bool]]) -> Result:
+    """Of verdicts before and after: mixed where one improved and another got worse."""
+    changes = {now - then for then, now in pairs} - {0}
+    if len(changes) > 1:
+        return Result.MIXED
+    return {1: Result.BETTER, -1: Result.WORSE}.get(next(iter(changes), 0), Result.SAME)
+
+
+def evaluations_of(runs: Iterable[Run], user: User) -> dict[UUID, dict[str, bool]]:
+    """What evaluators of success said, by run and their names. A constant number of queries.
+
+    Args:
+        runs: of `visible_to`, without those on which the person is blind.
+
+    Empty for whoever may not read what evaluators said.
+    """
+    runs = list(runs)
+    judgements = extension().judgements
+    if not judgements.may_read(user):
+        return {run.pk: {} for run in runs}
+    of_success = {name for name, _words in judgements.evaluators()}
+    known = judgements.of([run.pk for run in runs], user)
+    found: dict[UUID, dict[str, bool]] = {}
+    for run in runs:
+        said = known[run.pk].evaluators if run.pk in known else {}
+        found[run.pk] = {name: passed for name, passed in said.items() if name in of_success}
+    return found

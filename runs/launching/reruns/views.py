@@ -1,35 +1,125 @@
-"""Running again: the live page, the form, cancel and retry."""
+"""Running again: the form, the live page, the wall, cancel and retry."""
 
+import uuid
 from collections.abc import Sequence
+from typing import Any
 from uuid import UUID
 
+from django import forms
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 from django.views.decorators.vary import vary_on_headers
 
+from runs.catalogue.agents.choices import OfferedAgents
 from runs.catalogue.agents.runnable import rerun_offer
 from runs.interface.requests import AppRequest, needs, redirect_whole, wants_partial
-from runs.launching.reruns.forms import RerunForm
-from runs.launching.reruns.pages import live_context
+from runs.launching.number_fields import WholeNumberField, offer
+from runs.launching.reruns.pages import live_context, wall_of
 from runs.launching.reruns.services import (
     MAX_NEW_RUNS,
     Launch,
     RerunError,
+    RerunRequest,
     cancel_run,
     cancel_runs,
     launch_reruns,
     retry_run,
 )
-from runs.models import Run
+from runs.models import RetryPolicy, Run, User
 from runs.models.parsing import ids_of
 from runs.models.runs.queries import RunQuerySet
+from runs.models.visibility import visibility_of
+from webagent.agents.settings import MAX_STEPS
 
 may_rerun = needs("runs.rerun_run")
+
+MAX_TRIALS = 20
+SAME = ""
+NO_POLICY = "none"
+
+
+class RerunForm(forms.Form):
+    """Agent, seed and number of trials; `token` tells one click from another."""
+
+    step_limits = tuple(MAX_STEPS.values())
+
+    class Seeds:
+        SAME, NEW, FIXED = "same", "new", "fixed"
+
+    agent = forms.ChoiceField(
+        label=gettext_lazy("agent"),
+        required=False,
+        error_messages={"required": gettext_lazy("Choose one.")},
+    )
+    seeds = forms.ChoiceField(
+        label=gettext_lazy("seed"),
+        widget=forms.RadioSelect,
+        choices=[
+            (Seeds.SAME, gettext_lazy("as before")),
+            (Seeds.NEW, gettext_lazy("a new one for every trial")),
+            (Seeds.FIXED, gettext_lazy("the number below, then counted up")),
+        ],
+        initial=Seeds.SAME,
+    )
+    seed = WholeNumberField(
+        label=gettext_lazy("Seed number"), required=False, min_value=0, max_value=2**31 - 1
+    )
+    trials = WholeNumberField(
+        label=gettext_lazy("Trials"), min_value=1, max_value=MAX_TRIALS, initial=1
+    )
+    max_steps = WholeNumberField(
+        label=gettext_lazy("step limit"),
+        required=False,
+        widget=forms.TextInput(attrs={"list": "step-limits"}),
+        min_value=1,
+        max_value=1000,
+        help_text=gettext_lazy("Leave empty to keep the old value."),
+    )
+    policy = forms.ChoiceField(label=gettext_lazy("retry policy"), required=False)
+    experiment = forms.CharField(label=gettext_lazy("experiment"), required=False, max_length=200)
+    token = forms.UUIDField(widget=forms.HiddenInput)
+
+    def __init__(self, *args: Any, same_words: str | None, user: User, **options: Any) -> None:
+        """`same_words` names the agents as they were; None where they cannot run here."""
+        options["initial"] = {"token": uuid.uuid4()} | (options.get("initial") or {})
+        super().__init__(*args, **options)
+        self.offered = OfferedAgents(user)
+        choices = self.offered.choices
+        # Where the own agent cannot run, nobody is taken by accident.
+        choices.insert(0, (SAME, same_words or _("choose one")))
+        offer(self, "agent", choices)
+        self.fields["agent"].required = same_words is None
+        policies = ((str(row.pk), row.label) for row in RetryPolicy.objects.latest_versions())
+        usual = [(SAME, _("as before")), (NO_POLICY, _("default settings"))]
+        offer(self, "policy", [*usual, *policies])
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or {}
+        if cleaned.get("seeds") == self.Seeds.FIXED and cleaned.get("seed", 0) is None:
+            self.add_error("seed", _("Required."))
+        return cleaned
+
+    def rerun_request(self) -> RerunRequest:
+        """What was asked for; the form must be valid."""
+        asked = self.cleaned_data
+        policy = asked["policy"]
+        named = policy not in (SAME, NO_POLICY)
+        return RerunRequest(
+            token=asked["token"],
+            agent=self.offered.get(asked["agent"]),
+            policy=RetryPolicy.objects.get(pk=policy) if named else None,
+            own_policy=policy == SAME,
+            seed=asked["seed"] if asked["seeds"] == self.Seeds.FIXED else None,
+            new_seeds=asked["seeds"] == self.Seeds.NEW,
+            trials=asked["trials"],
+            max_steps=asked["max_steps"],
+            experiment=asked["experiment"],
+        )
 
 
 @require_safe
@@ -42,6 +132,24 @@ def rerun_list(request: AppRequest) -> HttpResponse:
     if not live["moves"]:
         response["HX-Trigger"] = "jobs-changed"
     return response
+
+
+@require_safe
+@vary_on_headers("HX-Request")
+@may_rerun
+def live_wall(request: AppRequest) -> HttpResponse:
+    """All runs under way that the person may see.
+
+    The page asks again, and less often while there are none; embedded in another page (`embedded`)
+    it stops then. Where it was empty (`empty`) and still is, nothing is swapped.
+    """
+    visibility = visibility_of(request.user)
+    runs = Run.objects.visible_with(visibility).filter(superseded=False)
+    wall = wall_of(runs.named(visibility), request.user)
+    if not wall and "empty" in request.GET and wants_partial(request):
+        return HttpResponse(status=204)
+    context = {"wall": wall, "is_embedded": "embedded" in request.GET}
+    return render(request, "runs/launching/live_wall.html", context)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from judging.models import StudyMember
-from runs.launching.reruns.results import Result, compare, results_of
+from runs.launching.reruns.pages import Result, compare, results_of
 from runs.models import Run, User
 from tests.judging.analysis import audited
 from tests.judging.factories import make_study

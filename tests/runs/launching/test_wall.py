@@ -9,7 +9,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from runs.launching.wall import STAYS, wall_of
+from runs.launching.reruns.pages import STAYS, wall_of
 from runs.models import Run, RunStatus, User
 from tests.runs.factories import client_of, make_run, make_user
 
