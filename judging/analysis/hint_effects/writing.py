@@ -30,9 +30,9 @@ from runs.catalogue.agents.choices import (
     usable_entry,
     usable_models,
 )
+from runs.interface.form_inputs import WholeNumberField
 from runs.interface.requests import AppRequest, needs
 from runs.knowledge.hints.writing import start_hint_writing
-from runs.launching.number_fields import WholeNumberField
 from runs.models import Experiment, HintLevel, LearningJob, TaskSet, User
 from runs.queue.paid_work import WorkRefusedError
 from runs.queue.paid_work_services import CostLimitField

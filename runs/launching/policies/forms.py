@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy
 from pydantic import ValidationError
 
 from runs.catalogue.agents.choices import SAME_AGENT, OfferedAgents
-from runs.launching.number_fields import AmountField, WholeNumberField, offer
+from runs.interface.form_inputs import AmountField, WholeNumberField, offer
 from runs.launching.policies.rule_forms import RuleFormSet, rule_values
 from runs.models import Run
 from webagent.recovery.retry_policy import (

@@ -17,8 +17,8 @@ from django.views.decorators.vary import vary_on_headers
 
 from runs.catalogue.agents.choices import OfferedAgents
 from runs.catalogue.agents.runnable import rerun_offer
+from runs.interface.form_inputs import WholeNumberField, offer
 from runs.interface.requests import AppRequest, needs, redirect_whole, wants_partial
-from runs.launching.number_fields import WholeNumberField, offer
 from runs.launching.reruns.pages import live_context, wall_of
 from runs.launching.reruns.services import (
     MAX_NEW_RUNS,
