@@ -7,7 +7,7 @@ from runs.catalogue.milestones import views as milestones
 from runs.catalogue.tasks import views as tasks
 from runs.exports import views as exports
 from runs.imports import views as imports
-from runs.interface import lists, saved_views
+from runs.interface import lists
 from runs.interface.requests import view_at
 from runs.knowledge.hints import pages as hints
 from runs.knowledge.web import views as knowledge
@@ -50,9 +50,9 @@ urlpatterns = [
     view_at("runs/matching/", run_list.run_matching),
     view_at("runs/prefetch-rules/", run_list.prefetch_rules),
     view_at("runs/columns/", lists.list_columns),
-    view_at("runs/views/", saved_views.view_save),
-    view_at("runs/views/<int:pk>/delete/", saved_views.view_delete),
-    view_at("runs/views/<int:pk>/default/", saved_views.view_default),
+    view_at("runs/views/", lists.view_save),
+    view_at("runs/views/<int:pk>/delete/", lists.view_delete),
+    view_at("runs/views/<int:pk>/default/", lists.view_default),
     view_at("runs/<uuid:run_id>/preview/", run_list.run_preview),
     view_at("runs/compare/", run_compare.run_compare),
     view_at("runs/<uuid:run_id>/", run_page.run_detail),

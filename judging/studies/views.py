@@ -51,9 +51,9 @@ from judging.studies.services import (
     set_member,
 )
 from judging.studies.tables import STUDIES, StudyFilter, StudyListTable
+from runs.interface.lists import default_address, list_context
 from runs.interface.paging import BoundedPaginator, count_rows
 from runs.interface.requests import AppRequest, demand, needs
-from runs.interface.saved_views import default_address, list_context
 from runs.interface.table_rows import menu_of
 from runs.models import User
 from runs.models.parsing import read_choice

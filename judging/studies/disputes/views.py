@@ -32,8 +32,8 @@ from judging.studies.disputes.services import (
     decide,
 )
 from judging.studies.disputes.tables import DISPUTES, PER_PAGE, DisputeFilter, DisputeTable
+from runs.interface.lists import default_address, list_context
 from runs.interface.requests import AppRequest
-from runs.interface.saved_views import default_address, list_context
 from runs.interface.table_rows import menu_of
 
 

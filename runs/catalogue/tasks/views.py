@@ -26,7 +26,6 @@ from runs.catalogue.tasks.reading import (
 from runs.catalogue.tasks.tables import CATEGORIES, TASKS, TaskFilter, TaskTable
 from runs.interface.paging import PER_PAGE, BoundedPaginator
 from runs.interface.requests import AppRequest, needs, wants_partial
-from runs.interface.saved_views import default_address, list_context
 from runs.interface.table_rows import menu_of
 from runs.models import Run, Task, TaskRevision, TaskSet, User
 

@@ -16,9 +16,9 @@ from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 from django_tables2 import RequestConfig
 
+from runs.interface.lists import default_address, list_context
 from runs.interface.paging import count_rows, counts_by_choice
 from runs.interface.requests import AppRequest, wants_partial
-from runs.interface.saved_views import default_address, list_context
 from runs.interface.table_rows import menu_of
 from runs.models import Run
 from runs.models.extension import extension

@@ -7,7 +7,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from runs.interface.saved_views import MOST, query_of
+from runs.interface.lists import MOST, query_of
 from runs.models import User
 from runs.models.people import SavedView
 from tests.judging.factories import annotators_of, make_study
