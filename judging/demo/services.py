@@ -53,7 +53,7 @@ from runs.catalogue.milestones.definitions import MilestoneFileError, read_file
 from runs.catalogue.milestones.services import UnknownTasksError, import_milestones
 from runs.catalogue.patches.files import PatchFileError, read_patch
 from runs.catalogue.patches.services import TaskPatchError, apply_patch
-from runs.imports.bounds import import_bounds
+from runs.imports.session import import_bounds
 from runs.imports.storing import ImportedRun, import_runs
 from runs.models import Experiment, Run, Task, User
 from webagent.trajectory.reading import open_runs

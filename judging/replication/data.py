@@ -14,7 +14,7 @@ from judging.portability.judgements.label_files import import_labels
 from judging.replication.study_parts import StudyFileError
 from judging.studies.imported import Places, StudyNameError
 from runs.catalogue.tasks.rows import note_split
-from runs.imports.bounds import import_bounds
+from runs.imports.session import import_bounds
 from runs.imports.storing import import_runs
 from runs.models import Task, User
 from webagent.trajectory.bundles import same_task, spellings

@@ -10,12 +10,11 @@ from celery import shared_task
 from django.conf import settings
 from django.utils.translation import gettext_noop
 
-from runs.imports.bounds import import_bounds
 from runs.imports.kept_uploads import drop_if_done_with, drop_unneeded, kept_upload
 from runs.imports.reimporting import ReadingAgain, Reimported, remember_runs
 from runs.imports.reports import ImportReport
 from runs.imports.rows import is_stored
-from runs.imports.session import ImportSession
+from runs.imports.session import ImportSession, import_bounds
 from runs.imports.storing import ImportedRun, import_runs
 from runs.imports.thumbnailing import ask_for_thumbnails
 from runs.models import ImportJob

@@ -15,8 +15,7 @@ from django.utils import timezone
 
 from runs.catalogue.agents.runnable import store_agent
 from runs.catalogue.tasks.rows import store_task, task_record
-from runs.imports.bounds import import_bounds
-from runs.imports.session import experiment_named
+from runs.imports.session import experiment_named, import_bounds
 from runs.models import Attachment, Run, RunStatus, Step, Task, User
 from runs.models.runs.queue import from_now
 from runs.queue.sweeping import announce, ending_columns, steps_so_far

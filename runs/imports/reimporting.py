@@ -132,10 +132,8 @@ def _replace(run: Run, read: RunBundle) -> UUID:
         ProtectedError: something that must not be lost refers to the run.
         StoringError: it cannot be stored.
     """
-    said = extension().verdicts.release(run)
     user = run.created_by
-    with named_deleted(run, "read again from its original"):
-        Run.objects.filter(pk=run.pk).delete()
+    said = take_away(run, "read again from its original")
     run_id = import_bundle(with_verdicts(read, said), user=user).run_id
     Run.objects.filter(pk=run_id).update(stub_key=run.stub_key)
     return run_id

@@ -1,15 +1,19 @@
 """What of a run stands in rows, and which stored run a run that comes in is.
 
-A stub becomes whole where its trajectory comes: it keeps its id and all verdicts on it.
+A stub becomes whole where its trajectory comes: it keeps its id and all verdicts on it. The place
+and the address of a part are taken by the whole run, which is known by where it comes from (file,
+task, experiment, sender) and by what it says: all that the part says, and more. A part that is
+judged here stays as it was, as in reading again.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
 from uuid import UUID
 
-from django.db import IntegrityError
+from django.db import IntegrityError, transaction
+from django.db.models import ProtectedError
 
 from runs.accounts.audit_log import record_entry
 from runs.catalogue.milestones.services import store_milestones
@@ -19,9 +23,9 @@ from runs.imports.session import ImportSession
 from runs.knowledge.hints.of_runs import store_hints
 from runs.models import Attachment, Event, Run, RunSpace, RunStatus, Step
 from runs.models.audit_log import RUN_COMPLETED
-from runs.models.extension import extension
+from runs.models.extension import Verdicts, extension
 from runs.models.policies import known_policy
-from runs.storage.links import as_uuid
+from runs.storage.links import as_uuid, run_of_names
 from runs.storage.records import EVALUATION_ROLE, attachment_rows, event_rows, run_columns, step_row
 from runs.storage.stubs import run_of_names
 from runs.storage.usage import demand_room
@@ -157,3 +161,130 @@ def _attachments(run_id: UUID, bundle: RunBundle, steps: list[Step]) -> Iterator
         for attachment in attachment_rows(run_id, evaluation):
             attachment.role = EVALUATION_ROLE
             yield attachment
+
+
+MOST_NAMESAKES = 20
+"""Runs of one name that are compared."""
+_WITHOUT_END = (Outcome.UNKNOWN.value, Outcome.INCOMPLETE.value)
+_SAYS_NOTHING: tuple[object, ...] = (None, "unknown", "", [], {})
+_FOLLOWS_FROM_REST = {"index", "run_id", "seconds", "point", "box", "coordinate_space"}
+"""Fields of steps that follow from other steps and pictures, which the part may lack."""
+
+
+def why_kept(run: Run) -> str:
+    """Why the run may not be replaced; empty if it may."""
+    if run.family or run.reruns.exists() or Run.objects.filter(retry_of=run).exists():
+        return "it repeats a run, or others repeat it"
+    return extension().verdicts.why_kept(run)
+
+
+def make_way(
+    bundle: RunBundle, experiment: str | None, user: User | None
+) -> tuple[Run, Verdicts] | None:
+    """Delete the part of this run that is here, for the whole one to be stored in its place.
+
+    Inside the transaction that stores the whole one.
+
+    Returns:
+        the part as it was and what imports said of it; None if none is here, or it has to stay.
+    """
+    for run in _of_its_name(bundle, experiment, user):
+        if _is_part(run, bundle) and not why_kept(run):
+            try:
+                with transaction.atomic():
+                    return run, take_away(run, "all of it was sent")
+            except ProtectedError:  # hints or knowledge were made from it
+                return None
+    return None
+
+
+def take_away(run: Run, why: str) -> Verdicts:
+    """Delete the run, for what was read now to be stored in its place; what imports said of it.
+
+    Inside the transaction that stores it.
+
+    Raises:
+        ProtectedError: something that must not be lost refers to the run.
+    """
+    said = extension().verdicts.release(run)
+    with named_deleted(run, why):
+        Run.objects.filter(pk=run.pk).delete()
+    return said
+
+
+def with_verdicts(read: RunBundle, said: Verdicts) -> RunBundle:
+    """The run as it was read now, and what earlier imports said of it after that."""
+    return replace(
+        read,
+        evaluations=(*read.evaluations, *said.evaluations),
+        labels=(*read.labels, *said.labels),
+        adjudications=(*read.adjudications, *said.adjudications),
+    )
+
+
+def has_namesakes(bundles: Sequence[RunBundle], experiment: str | None, user: User | None) -> bool:
+    """Whether runs of the person come from where one of these comes from: parts, perhaps.
+
+    The tasks are looked up first, and what else is indexed is compared here: SQLite would go
+    through all runs of the person or the experiment.
+    """
+    runs, tasks = [each.run for each in bundles], [each.task for each in bundles]
+    known = Task.objects.filter(
+        task_set__name__in={task.task_set.name for task in tasks},
+        task_set__version__in={task.task_set.version for task in tasks},
+        external_id__in={task.external_id for task in tasks},
+    )
+    here = Run.objects.filter(
+        task__in=list(known.values_list("pk", flat=True)),
+        source_format__in={run.source.format for run in runs},
+        trial__in={run.trial for run in runs},
+        attempt__in={run.attempt for run in runs},
+        record__id__in=[run.id for run in runs],
+    )
+    whose = here.order_by().values_list("experiment__name", "created_by")
+    return (experiment, user and user.pk) in set(whose)
+
+
+def _of_its_name(bundle: RunBundle, experiment: str | None, user: User | None) -> list[Run]:
+    run, task = bundle.run, bundle.task
+    found = Run.objects.filter(
+        task__external_id=task.external_id,
+        task__task_set__name=task.task_set.name,
+        task__task_set__version=task.task_set.version,
+        source_format=run.source.format,
+        experiment__name=experiment,
+        created_by=user,
+        trial=run.trial,
+        attempt=run.attempt,
+        status__in=RunStatus.ended(),
+        record__id=run.id,
+    )
+    newest = found.order_by("-created_at")[:MOST_NAMESAKES].values_list("pk", flat=True)
+    return [Run.objects.get(pk=pk) for pk in newest]  # of most runs there is none
+
+
+def _is_part(run: Run, whole: RunBundle) -> bool:
+    """Whether every step of the run is one of the whole, and the run has more gaps or no end.
+
+    One that was carried out again says other things: its times, pictures or words differ.
+    """
+    steps = [step.to_record().to_json() for step in run.steps.order_by("index").iterator()]
+    if not steps or len(steps) > len(whole.steps):
+        return False
+    gaps = sum(gap.get("count") or 1 for gap in run.record.get("gaps", ()))
+    has_no_end = len(steps) < len(whole.steps) and run.outcome in _WITHOUT_END
+    lacks = has_no_end or gaps > sum(gap.count or 1 for gap in whole.run.gaps)
+    return lacks and _holds([step.to_json() for step in whole.steps], steps)
+
+
+def _holds(whole: Any, part: Any) -> bool:
+    """Whether a JSON value says all that another says: lists may have more in between."""
+    if part in _SAYS_NOTHING:
+        return True
+    if isinstance(part, dict) and isinstance(whole, dict):
+        keys = part.keys() - _FOLLOWS_FROM_REST
+        return all(_holds(whole.get(key), part[key]) for key in keys)
+    if isinstance(part, list) and isinstance(whole, list):
+        rest = iter(whole)
+        return all(any(_holds(item, wanted) for item in rest) for wanted in part)
+    return bool(whole == part)

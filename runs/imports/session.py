@@ -1,4 +1,4 @@
-"""What runs that are imported together share."""
+"""What runs that are imported together share: bounds, rows that they refer to, writers of files."""
 
 from collections import deque
 from collections.abc import Iterable
@@ -7,6 +7,7 @@ from datetime import timedelta
 from functools import cached_property
 from uuid import UUID
 
+from django.conf import settings
 from django.db.models import Q
 from django.utils import timezone
 
@@ -21,6 +22,24 @@ from webagent.trajectory.blobs import BlobStash
 from webagent.trajectory.bundles import RunBundle
 from webagent.trajectory.records import RunRecord, TaskRecord
 from webagent.trajectory.texts import bounded_name
+
+
+def import_bounds() -> Bounds:
+    """Bounds with everything that the environment may set; the rest keeps its default."""
+    env = settings.ENV
+    return Bounds(
+        upload_bytes=env.IMPORT_MAX_UPLOAD_BYTES,
+        total_bytes=env.IMPORT_MAX_UNPACKED_BYTES,
+        members=env.IMPORT_MAX_MEMBERS,
+        ratio=env.IMPORT_MAX_RATIO,
+        image_pixels=env.IMPORT_MAX_PIXELS,
+        json_depth=env.IMPORT_MAX_JSON_DEPTH,
+        text_chars=env.IMPORT_MAX_TEXT_CHARS,
+        steps_per_run=env.IMPORT_MAX_STEPS,
+        pickle_bytes=env.IMPORT_MAX_PICKLE_BYTES,
+        pickle_seconds=env.IMPORT_MAX_FILE_SECONDS,
+    )
+
 
 TOGETHER = 100
 """Runs of which others are told at once: they cost as many queries then as one."""

@@ -9,18 +9,19 @@ from uuid import UUID
 
 from django.db import DatabaseError, IntegrityError, transaction
 
-from runs.imports.completing import make_way, with_verdicts
 from runs.imports.reading_ahead import ReadingAhead, ReadRun, can_read_ahead
 from runs.imports.rows import (
     columns_of,
     insert_parts,
     is_stored,
     made_whole,
+    make_way,
     n_bytes,
     new_attachments,
     parts_of,
     problems_with,
     stored_run,
+    with_verdicts,
 )
 from runs.imports.session import ImportSession, write_files
 from runs.imports.together import REFUSALS, companions, store_together
@@ -28,8 +29,7 @@ from runs.models import Experiment, ImportJob, Run, User
 from runs.models.extension import extension
 from runs.storage.blobs import BlobBatch, known_hashes
 from runs.storage.file_storage import is_of_full_disk
-from runs.storage.links import free_key
-from runs.storage.stubs import stub_for
+from runs.storage.links import free_key, stub_for
 from runs.storage.usage import QuotaError, demand_room
 from webagent.trajectory.blobs import BlobError, BlobStash
 from webagent.trajectory.bundles import RunBundle, n_taken, stub_key

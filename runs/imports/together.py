@@ -11,14 +11,12 @@ from typing import NamedTuple
 
 from django.db import DatabaseError, transaction
 
-from runs.imports.completing import has_namesakes
 from runs.imports.reading_ahead import ReadRun
-from runs.imports.rows import columns_of, insert_parts, parts_of, problems_with
+from runs.imports.rows import columns_of, has_namesakes, insert_parts, parts_of, problems_with
 from runs.imports.session import ImportSession
 from runs.models import Run
 from runs.storage.blobs import BlobBatch, save_together
-from runs.storage.links import as_uuid
-from runs.storage.stubs import has_stubs_like
+from runs.storage.links import as_uuid, has_stubs_like
 from runs.storage.usage import QuotaError
 from webagent.trajectory.blobs import BlobError
 from webagent.trajectory.bundles import RunBundle, names_of

@@ -18,7 +18,7 @@ from runs.launching.sites import sites_during
 from runs.models import Run, Step
 from runs.models.parsing import read_number
 from runs.models.runs.run import hides_something
-from runs.storage.stubs import stub_names
+from runs.storage.links import stub_names
 from runs.viewer.timeline.ends import Final, end_of
 from runs.viewer.timeline.marks import Mark, events_shown, marks_of
 from runs.viewer.timeline.step_calls import step_calls

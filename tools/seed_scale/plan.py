@@ -20,7 +20,7 @@ from judging.evaluating.evaluating import version_of
 from judging.evaluators.registry import evaluator_named
 from judging.models import EvaluatorVersion
 from judging.studies.access import Role, create_user
-from runs.imports.bounds import import_bounds
+from runs.imports.session import import_bounds
 from runs.models import AgentConfiguration, Step, Task, TaskSet, User
 from runs.storage.blobs import BlobBatch
 from runs.storage.records import step_row

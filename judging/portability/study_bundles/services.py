@@ -33,6 +33,7 @@ from runs.accounts.audit_log import record_entry
 from runs.exports.services import StoredBlobs, bundles_of
 from runs.imports.bounds import import_bounds
 from runs.imports.reports import ImportReport
+from runs.imports.session import import_bounds
 from runs.imports.storing import ImportedRun, import_runs
 from runs.models import User
 from webagent.trajectory.bundles import RunBundle

@@ -9,7 +9,7 @@ from runs.exports.services import bundle_of
 from runs.imports.storing import ImportedRun, import_bundle
 from runs.models import AuditEntry, Run, Task, TaskSet
 from runs.models.audit_log import RUN_COMPLETED
-from runs.storage.stubs import run_of_names, stub_for
+from runs.storage.links import run_of_names, stub_for
 from tests.runs.factories import make_run
 from tests.runs.operations.integrity import rows_hold
 from webagent.trajectory.bundles import RunBundle, spellings, stub_bundle, task_record

@@ -7,8 +7,8 @@ from django.db import DatabaseError, connection, transaction
 from django.test.utils import CaptureQueriesContext
 
 from runs.imports import together
-from runs.imports.completing import has_namesakes
 from runs.imports.reading_ahead import ReadRun
+from runs.imports.rows import has_namesakes
 from runs.imports.session import ImportSession
 from runs.imports.storing import import_bundle
 from runs.imports.together import companions, store_together

@@ -10,9 +10,9 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from rich.progress import Progress
 
 from runs.accounts.audit_log import record_entry
-from runs.imports.bounds import import_bounds
 from runs.imports.reports import ImportReport
 from runs.imports.rows import is_stored
+from runs.imports.session import import_bounds
 from runs.imports.storing import import_runs
 from runs.imports.thumbnailing import make_thumbnails
 from runs.interface.terminal import progress_bar
