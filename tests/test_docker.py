@@ -11,7 +11,7 @@ import yaml
 from django.core.management import load_command_class
 from prometheus_client import REGISTRY
 
-from runs.operations.health import metrics
+from runs.operations.health import probes
 from runs.operations.health.probes import PROBES
 from runs.operations.management.commands import work
 from runs.queue.workers import all_duties
@@ -165,7 +165,7 @@ def test_alerts_ask_for_what_is_counted() -> None:
     known = {name for names in REGISTRY._collector_to_names.values() for name in names}
     known |= {
         f"crosscheck_{name}"
-        for name in re.findall(r'_gauge\(\s*"(\w+)"', Path(metrics.__file__).read_text())
+        for name in re.findall(r'_gauge\(\s*"(\w+)"', Path(probes.__file__).read_text())
     }
     rules = parsed("alerts.yml")["groups"][0]["rules"]
     assert len({rule["alert"] for rule in rules}) == len(rules)

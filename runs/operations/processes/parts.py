@@ -25,7 +25,7 @@ from django.utils.module_loading import import_string
 from gunicorn.app.base import BaseApplication  # type: ignore[import-untyped]  # has no types
 
 from runs.operations.health.checks import longest_wait_s
-from runs.operations.health.metrics import serve_counts
+from runs.operations.health.probes import serve_counts
 from runs.operations.processes.supervisor import Alive, SupervisedPart
 from runs.operations.processes.worker_processes import (
     SignsOfLife,

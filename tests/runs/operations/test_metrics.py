@@ -16,8 +16,8 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from judging.models import Evaluation
 from runs.models import ImportJob, LeasedWork, Run, RunStatus, User
-from runs.operations.health import metrics
-from runs.operations.health.metrics import SiteGauges, counts
+from runs.operations.health import probes
+from runs.operations.health.probes import SiteGauges, counts
 from runs.storage.blobs import MissingBlobError, read_blob
 from tests.runs.factories import make_run
 from tests.runs.operations.test_probes import HOLDER, TOKEN, Told, watched
@@ -30,7 +30,7 @@ pytestmark = pytest.mark.slow
 
 def site(monkeypatch: pytest.MonkeyPatch) -> dict[tuple[str, ...], float]:
     """Every value of the site's gauges, by name and labels."""
-    monkeypatch.setattr(metrics, "examiner", Told(workers="none"))
+    monkeypatch.setattr(probes, "examiner", Told(workers="none"))
     return {
         (sample.name.removeprefix("crosscheck_"), *sample.labels.values()): sample.value
         for metric in SiteGauges(kept_s=0).collect()
@@ -67,7 +67,7 @@ def test_the_site_is_told_as_it_stands(monkeypatch: pytest.MonkeyPatch):
 
 @pytest.mark.django_db
 def test_it_costs_the_same_with_many_runs_and_nothing_soon_after(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(metrics, "examiner", Told())
+    monkeypatch.setattr(probes, "examiner", Told())
     kept = SiteGauges(kept_s=60)
     with CaptureQueriesContext(connection) as first:
         list(kept.collect())
@@ -85,9 +85,9 @@ def test_a_part_that_cannot_be_asked_is_missing_and_the_rest_there(monkeypatch: 
     def refuse():
         raise OSError("gone")
 
-    monkeypatch.setattr(metrics, "examiner", Told())
+    monkeypatch.setattr(probes, "examiner", Told())
     for part in ("_runs", "_leased_work", "_workers", "_messages", "_size"):
-        monkeypatch.setattr(metrics, part, refuse)
+        monkeypatch.setattr(probes, part, refuse)
     assert [metric.name for metric in SiteGauges().collect()] == ["crosscheck_ready"]
 
 
@@ -143,11 +143,11 @@ def test_a_worker_answers_those_who_hold_the_token():
     def start(status: str, _headers: object) -> None:
         said.append(status)
 
-    assert b"crosscheck_attempts" in b"".join(metrics.answer({}, start))  # type: ignore[arg-type]
+    assert b"crosscheck_attempts" in b"".join(probes.answer({}, start))  # type: ignore[arg-type]
     with watched(METRICS_TOKEN=TOKEN):
-        assert not list(metrics.answer({}, start))  # type: ignore[arg-type]
+        assert not list(probes.answer({}, start))  # type: ignore[arg-type]
         asked = {"HTTP_AUTHORIZATION": HOLDER["Authorization"]}
-        body = b"".join(metrics.answer(asked, start))  # type: ignore[arg-type]
+        body = b"".join(probes.answer(asked, start))  # type: ignore[arg-type]
     assert said == ["200 OK", "404 Not Found", "200 OK"]
     assert list(text_string_to_metric_families(body.decode()))
     assert counts()
@@ -156,7 +156,7 @@ def test_a_worker_answers_those_who_hold_the_token():
 @override_settings(ENV=settings.ENV.model_copy(update={"METRICS_TOKEN": TOKEN}))
 @pytest.mark.django_db
 def test_those_who_may_watch_read_it_all(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(metrics, "examiner", Told())
+    monkeypatch.setattr(probes, "examiner", Told())
     answer = Client().get("/metrics", headers=HOLDER)
     names = {family.name for family in text_string_to_metric_families(answer.content.decode())}
     assert {"crosscheck_requests", "crosscheck_active_runs", "crosscheck_ready"} <= names
