@@ -19,12 +19,18 @@ from runs.models import Run, Step
 from runs.models.parsing import read_number
 from runs.models.runs.run import hides_something
 from runs.storage.links import stub_names
-from runs.viewer.timeline.ends import Final, end_of
 from runs.viewer.timeline.marks import Mark, events_shown, marks_of
 from runs.viewer.timeline.step_calls import step_calls
 from runs.viewer.timeline.step_details import screen_shown, step_details
 from runs.viewer.timeline.step_rows import StepRow, step_rows
-from runs.viewer.timeline.timeline import TEXT_CHARS, StepTexts, step_texts, timeline_context
+from runs.viewer.timeline.timeline import (
+    TEXT_CHARS,
+    Final,
+    StepTexts,
+    end_of,
+    step_texts,
+    timeline_context,
+)
 
 ENDED = "ended"
 MOST_FILES = 500

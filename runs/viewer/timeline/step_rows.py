@@ -1,4 +1,7 @@
-"""The steps of a run as its timeline draws them, without what the viewer may not see."""
+"""The steps of a run as its timeline draws them, and the words of its scripts.
+
+What the viewer may not see is left out.
+"""
 
 from collections.abc import Iterable
 from itertools import pairwise, zip_longest
@@ -93,7 +96,72 @@ def rows_of(steps: Iterable[dict[str, Any]]) -> list[StepRow]:
     return rows
 
 
-def effect_words() -> dict[str, str]:
+def kind_words() -> dict[str, str]:
+    """Kinds of actions, in words."""
+    return {
+        ActionKind.CLICK: _("click"),
+        ActionKind.POINT: _("point at"),
+        ActionKind.TYPE: _("type"),
+        ActionKind.NAV: _("go to"),
+        ActionKind.SCROLL: _("scroll"),
+        ActionKind.KEY: _("key"),
+        ActionKind.MESSAGE: _("message"),
+        ActionKind.WAIT: _("wait"),
+        ActionKind.TAB: _("tab"),
+        ActionKind.OTHER: _("other"),
+    }
+
+
+def timeline_words() -> dict[str, str]:
+    """Phrases that the script puts together; %n and the like are filled in there."""
+    return {
+        "no_action": _("no action"),
+        "no_picture": _("No screenshot was recorded here."),
+        "no_steps": _("No steps."),
+        "no_tree": _("No accessibility tree was recorded here."),
+        "failed": _("error"),
+        "superseded": _("abandoned"),
+        "replayed": _("replayed"),
+        "replays": _("repeats step %(n)s") % {"n": "%n"},
+        "by_other": _("other model"),
+        "looped": _("in the loop"),
+        "claimed": _("declares completion"),
+        **_effect_words(),
+        "problem": _("reply unusable"),
+        "unanswered": _("no reply"),
+        "branch": _("branch %(n)s") % {"n": "%n"},
+        "identical": _("%n identical steps"),
+        "looping": _("%n more steps of the loop"),
+        "step_of": _("step %i / %n"),
+        "before_alt": _("Page before step %(n)s") % {"n": "%i"},
+        "after_alt": _("Page after step %i"),
+        "marked_alt": _("Page before step %i with the elements numbered"),
+        "changes": _("changes since step %i: %n"),
+        "changes_all": _("most of the page changed since step %i"),
+        "changes_none": _("nothing changed since step %i"),
+        "changes_unknown": _("no picture to compare"),
+        "hits": _("%i of %n"),
+        "no_hits": _("not found"),
+        "step_hits": _("found: %n"),
+        "progress_highest": _("highest %n"),
+        "progress_end": _("at the end %n"),
+        "progress_reached": _("reached: %n"),
+        "progress_lost": _("lost: %n"),
+        "seconds": _("%(n)s s") % {"n": "%n"},
+        "minutes": _("%(m)s min") % {"m": "%n"},
+        "tokens": _("%in in, %out out"),
+        "no_price": _("price unknown"),
+        "loading": _("Loading …"),
+        "live_steps": _("%n steps so far"),
+        "live_ended": _("The run has ended."),
+        "live_new": _("%n new"),
+        "live_lost": _("No connection; retrying."),
+        "heard": _("heard %n ago"),
+        "failed_load": _("Loading failed. Choose the step again to retry."),
+    }
+
+
+def _effect_words() -> dict[str, str]:
     """What a step may have changed, in words."""
     return {
         "sent": _("message sent"),

@@ -1,6 +1,7 @@
 """What the timeline of a run draws, as compact data without what its viewer may not see.
 
-Above it stands what became of a run that got stuck, in one line: each turn leads to its step.
+Above it stands what became of a run that got stuck, in one line: each turn leads to its step. Its
+end is told in words, with what recovery had to do with it.
 """
 
 from collections.abc import Sequence
@@ -8,20 +9,28 @@ from typing import Any, NamedTuple, NotRequired, TypedDict
 
 from django.urls import reverse
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
+from runs.interface.listing import labelled
 from runs.models import Event, Run, Step, User
 from runs.models.runs.run import hides_something
-from runs.viewer.timeline.ends import end_of
-from runs.viewer.timeline.marks import ANOMALIES, SIGNS, Mark, events_shown, marks_of, who_took_over
+from runs.viewer.timeline.marks import (
+    ANOMALIES,
+    SIGNS,
+    events_shown,
+    marks_of,
+    who_took_over,
+    why_diverged,
+)
 from runs.viewer.timeline.step_rows import (
     StepRow,
     columns_of,
-    effect_words,
+    kind_words,
     rows_of,
     shortened,
     step_rows,
+    timeline_words,
 )
-from webagent.trajectory.actions import ActionKind
 
 ALL_AT_ONCE = 400
 """Runs of up to so many steps bring all texts with the page; longer ones bring them in parts."""
@@ -60,20 +69,19 @@ def timeline_context(run: Run, user: User) -> dict[str, Any]:
     shown = _shown(run, user)
     steps, texts = _steps_and_texts(shown)
     events = events_shown(shown)
-    marks = marks_of(shown, events, steps)
     n_given_up = sum(step["state"] == Step.State.SUPERSEDED for step in steps)
     first = steps[-1] if steps else None  # unless the address names another
     return {
         "timeline": {
             "run": shown,
-            "data": timeline_data(shown, steps, texts, events, marks),
+            "data": _timeline_data(shown, steps, texts, events),
             "modules": MODULES,
             "first_picture": first
             and first["image"]
             and reverse("runs:run_blob", args=[run.pk, first["image"]]),
             # A small page is cropped first.
             "shows_first": bool(first and first["size"] and first["size"][0] >= SMALL),
-            "course": course_of(shown, events, steps),
+            "course": _course_of(shown, events, steps),
             "n_given_up": n_given_up,
             # What a run that goes on has none of may still come.
             "has_marked": shown.is_active or any(step["marked"] for step in steps),
@@ -84,12 +92,8 @@ def timeline_context(run: Run, user: User) -> dict[str, Any]:
     }
 
 
-def timeline_data(
-    run: Run,
-    steps: list[StepRow],
-    texts: dict[int, StepTexts],
-    events: Sequence[Event],
-    marks: list[Mark],
+def _timeline_data(
+    run: Run, steps: list[StepRow], texts: dict[int, StepTexts], events: Sequence[Event]
 ) -> dict[str, Any]:
     """What the scripts of a timeline read; the run is one out of `visible_to`."""
     return {
@@ -98,13 +102,13 @@ def timeline_data(
         "steps": steps,
         "texts": texts,
         "part": PART,
-        "events": marks,
+        "events": marks_of(run, events, steps),
         "final": end_of(run, events, TEXT_CHARS),
         "blob_url": reverse("runs:run_blob", args=[run.pk, NO_BLOB]),
         "texts_url": reverse("runs:run_steps", args=[run.pk]),
         "step_url": reverse("runs:run_step", args=[run.pk, 0]),
-        "kinds": _kind_words(),
-        "words": _words(),
+        "kinds": kind_words(),
+        "words": timeline_words(),
     }
 
 
@@ -128,9 +132,7 @@ def step_texts(run: Run, first: int) -> dict[int, StepTexts]:
 
 
 def _shown(run: Run, user: User) -> Run:
-    if hasattr(run, "is_blind"):
-        return run
-    return Run.objects.visible_to(user, [run.pk]).get()
+    return run if hasattr(run, "is_blind") else Run.objects.visible_to(user, [run.pk]).get()
 
 
 def _texts(values: dict[str, Any]) -> StepTexts:
@@ -147,68 +149,100 @@ def _texts(values: dict[str, Any]) -> StepTexts:
     return texts
 
 
-def _kind_words() -> dict[str, str]:
-    return {
-        ActionKind.CLICK: _("click"),
-        ActionKind.POINT: _("point at"),
-        ActionKind.TYPE: _("type"),
-        ActionKind.NAV: _("go to"),
-        ActionKind.SCROLL: _("scroll"),
-        ActionKind.KEY: _("key"),
-        ActionKind.MESSAGE: _("message"),
-        ActionKind.WAIT: _("wait"),
-        ActionKind.TAB: _("tab"),
-        ActionKind.OTHER: _("other"),
-    }
+ERROR_CHARS = 400
+"""What to do often stands at the end of what went wrong."""
 
 
-def _words() -> dict[str, str]:
-    """Phrases that the script puts together; %n and the like are filled in there."""
-    return {
-        "no_action": _("no action"),
-        "no_picture": _("No screenshot was recorded here."),
-        "no_steps": _("No steps."),
-        "no_tree": _("No accessibility tree was recorded here."),
-        "failed": _("error"),
-        "superseded": _("abandoned"),
-        "replayed": _("replayed"),
-        "replays": _("repeats step %(n)s") % {"n": "%n"},
-        "by_other": _("other model"),
-        "looped": _("in the loop"),
-        "claimed": _("declares completion"),
-        **effect_words(),
-        "problem": _("reply unusable"),
-        "unanswered": _("no reply"),
-        "branch": _("branch %(n)s") % {"n": "%n"},
-        "identical": _("%n identical steps"),
-        "looping": _("%n more steps of the loop"),
-        "step_of": _("step %i / %n"),
-        "before_alt": _("Page before step %(n)s") % {"n": "%i"},
-        "after_alt": _("Page after step %i"),
-        "marked_alt": _("Page before step %i with the elements numbered"),
-        "changes": _("changes since step %i: %n"),
-        "changes_all": _("most of the page changed since step %i"),
-        "changes_none": _("nothing changed since step %i"),
-        "changes_unknown": _("no picture to compare"),
-        "hits": _("%i of %n"),
-        "no_hits": _("not found"),
-        "step_hits": _("found: %n"),
-        "progress_highest": _("highest %n"),
-        "progress_end": _("at the end %n"),
-        "progress_reached": _("reached: %n"),
-        "progress_lost": _("lost: %n"),
-        "seconds": _("%(n)s s") % {"n": "%n"},
-        "minutes": _("%(m)s min") % {"m": "%n"},
-        "tokens": _("%in in, %out out"),
-        "no_price": _("price unknown"),
-        "loading": _("Loading …"),
-        "live_steps": _("%n steps so far"),
-        "live_ended": _("The run has ended."),
-        "live_new": _("%n new"),
-        "live_lost": _("No connection; retrying."),
-        "heard": _("heard %n ago"),
-        "failed_load": _("Loading failed. Choose the step again to retry."),
+class Final(TypedDict):
+    """How the run ended, as far as the viewer may know: the answer, and the end in words.
+
+    `sign` is ✓ where a stuck run was rescued, ✕ where it was not, else empty.
+    """
+
+    answer: str | None
+    words: str
+    sign: str
+
+
+def end_of(run: Run, events: Sequence[Event], max_chars: int) -> Final:
+    """The end of the run in plain words; a blind viewer learns only that it is the end."""
+    answer = run.final_answer
+    final: Final = {
+        "answer": None if answer is None else shortened(answer, max_chars),
+        "words": "",
+        "sign": "",
     }
+    if run.is_active:
+        return final
+    if run.is_blind:
+        return final | {"words": _("ended")}
+    words = [labelled(_("ended"), run.get_end_reason_display())]
+    if run.fault:
+        fault = {"fault": run.get_fault_display()}
+        words.append(_("%(fault)s, which does not count against the agent") % fault)
+    if why := _why_ended(run, events):
+        words.append(why)
+    if run.error_message:
+        words.append(shortened(run.error_message, ERROR_CHARS))
+    sign = ""
+    # An error says nothing of what a recovery would have led to.
+    if run.outcome != Run.Outcome.ERROR and (_ways_back(events) or run.end_reason in _STUCK_ENDS):
+        sign = "✓" if _is_rescued(run, events) else "✕"
+    return final | {"words": " · ".join(words), "sign": sign}
+
+
+_STUCK_ENDS = {
+    Run.EndReason.HARNESS_LOOP_STOP,
+    Run.EndReason.RECOVERY_EXHAUSTED,
+    Run.EndReason.RECOVERY_REFUSED,
+    Run.EndReason.REPLAY_DIVERGED,
+}
+
+
+def _ways_back(events: Sequence[Event]) -> int:
+    return sum(event.kind == Event.Kind.ROLLBACK for event in events)
+
+
+def _is_rescued(run: Run, events: Sequence[Event]) -> bool:
+    """Whether it succeeded after a recovery."""
+    return run.outcome == Run.Outcome.SUCCESS and _ways_back(events) > 0
+
+
+def _why_ended(run: Run, events: Sequence[Event]) -> str:
+    """What recovery had to do with the end; empty where it had nothing."""
+    n = _ways_back(events)
+    details = (event.detail for event in reversed(events) if event.kind in ANOMALIES)
+    detail: dict[str, object] = next(details, {})
+    if run.end_reason == Run.EndReason.HARNESS_LOOP_STOP:
+        return _saved(detail.get("steps_saved_at_most"))
+    if run.end_reason == Run.EndReason.RECOVERY_EXHAUSTED:
+        return _no_help(n) if n else _("the policy allows no recovery")
+    if run.end_reason == Run.EndReason.RECOVERY_REFUSED:
+        writes = detail.get("writes")
+        steps = ", ".join(map(str, writes)) if isinstance(writes, list) else "?"
+        return _("these steps look like writes: %(steps)s") % {"steps": steps}
+    if run.end_reason == Run.EndReason.REPLAY_DIVERGED:
+        diverged = [event for event in events if event.kind == Event.Kind.REPLAY_DIVERGED]
+        return why_diverged(diverged[-1]) if diverged else ""
+    if not n or run.outcome == Run.Outcome.ERROR:
+        return ""
+    if _is_rescued(run, events):
+        return ngettext(
+            "recovered: success after %(n)s recovery",
+            "recovered: success after %(n)s recoveries",
+            n,
+        ) % {"n": n}
+    return _no_help(n)
+
+
+def _no_help(n: int) -> str:
+    return ngettext("%(n)s recovery did not help", "%(n)s recoveries did not help", n) % {"n": n}
+
+
+def _saved(steps: object) -> str:
+    if not isinstance(steps, int):
+        return ""
+    return ngettext("at most %(n)s step saved", "at most %(n)s steps saved", steps) % {"n": steps}
 
 
 _ORDER = (*ANOMALIES, Event.Kind.ROLLBACK, Event.Kind.REPLAY_DIVERGED, Event.Kind.MODEL_SWITCH)
@@ -225,7 +259,7 @@ class Turn(NamedTuple):
     kind: str
 
 
-def course_of(run: Run, events: Sequence[Event], steps: Sequence[StepRow]) -> list[Turn]:
+def _course_of(run: Run, events: Sequence[Event], steps: Sequence[StepRow]) -> list[Turn]:
     """The turns in order, of events that the viewer may know; none where it never got stuck."""
     known = [event for event in events if event.kind in _ORDER]
     if not known or not steps:
