@@ -1,24 +1,24 @@
-"""Importing by upload: the form, the imports so far, the first look and the report of each."""
+"""Importing by upload: the forms, the imports so far, the first look and the report of each."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 from uuid import UUID
 
+from django import forms
 from django.conf import settings
 from django.contrib import messages
 from django.db.models import QuerySet
-from django.forms import Form
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.template.defaultfilters import filesizeformat
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 from django.views.decorators.vary import vary_on_headers
 
-from runs.imports.forms import FORMAT_WORDS, AnswerForm, ImportForm
 from runs.imports.reimporting import Became
 from runs.imports.services import (
     GoneError,
@@ -28,13 +28,91 @@ from runs.imports.services import (
     read_again,
     start_import,
 )
+from runs.interface.listing import labelled
 from runs.interface.requests import AppRequest, needs, wants_partial
 from runs.models import ImportJob
 from runs.models.imports import SentFile
 from runs.storage.file_storage import StoreUnavailableError
-from webagent.trajectory.reading import READERS, without_formats
+from webagent.trajectory.reading import AUTO, READERS, format_names, without_formats
 
-SHOWN_READINGS = 20
+SHOWN, SHOWN_READINGS = 50, 20
+may_import = needs("runs.import_run")
+
+FORMAT_WORDS = {
+    AUTO: gettext_lazy("Detect automatically"),
+    "native": gettext_lazy("native"),
+    "agentlab": "AgentLab, BrowserGym",
+    "agentrewardbench": "AgentRewardBench",
+    "browser_use": "browser-use",
+    "online_mind2web": "Online-Mind2Web",
+    "webarena": "WebArena",
+    "webarena_verified": "WebArena-Verified",
+    "playwright_trace": "Playwright",
+    "atif": "ATIF",
+    "inspect_ai": "Inspect AI",
+    "computer_use": "computer use",
+    "webvoyager": "WebVoyager",
+    "wonderbread": "WonderBread",
+}
+
+
+def _formats() -> list[tuple[str, Any]]:
+    return [(name, FORMAT_WORDS.get(name, name)) for name in format_names()]
+
+
+class ImportForm(forms.Form):
+    """A file, what is in it, and where its runs go."""
+
+    file = forms.FileField(
+        label=gettext_lazy("Zip, JSON or log file"),
+        widget=forms.ClearableFileInput(attrs={"accept": ".zip,.json,.jsonl,.eval,.har"}),
+    )
+    format = forms.ChoiceField(label=gettext_lazy("Format"), choices=_formats, initial=AUTO)
+    experiment_name = forms.CharField(
+        label=gettext_lazy("experiment"),
+        required=False,
+        max_length=200,
+        help_text=gettext_lazy("Leave empty to use the name in the file."),
+    )
+    keeps_file = forms.BooleanField(
+        label=gettext_lazy("Keep the file"), required=False, initial=True
+    )
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        words = _("Zip the whole folder, pictures included.")
+        most = _("At most %(size)s.") % {
+            "size": filesizeformat(settings.ENV.IMPORT_MAX_UPLOAD_BYTES)
+        }
+        self.fields["file"].help_text = f"{words} {most}"
+        days = settings.ENV.UPLOAD_KEEP_DAYS
+        if not days:
+            del self.fields["keeps_file"]
+            return
+        self.fields["keeps_file"].help_text = _(
+            "For %(days)s days, to read it again with better importers. Nobody can open "
+            "it; secrets in it are kept too."
+        ) % {"days": f"{days:g}"}
+
+
+class AnswerForm(forms.Form):
+    """What a first look asks, in the reader's language as far as its words are known there."""
+
+    def __init__(self, questions: Sequence[Mapping[str, Any]], *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        for question in questions:
+            none = ("", labelled(_("not set"), _(question["unanswered"])))
+            choices = [(key, _(words)) for key, words in question["choices"].items()]
+            self.fields[question["key"]] = forms.ChoiceField(
+                label=_(question["text"]), choices=[none, *choices], required=False
+            )
+
+    @property
+    def answers(self) -> dict[str, str]:
+        """Key -> choice, of the questions that were answered."""
+        return {key: choice for key, choice in self.cleaned_data.items() if choice}
+
+
 WORDS: dict[str, Promise] = {
     Became.NEW: gettext_lazy("new"),
     Became.REPLACED: gettext_lazy("read better now: replaced"),
@@ -116,10 +194,6 @@ def _kept_until(job: ImportJob) -> datetime | None:
     return job.ended_at + timedelta(days=settings.ENV.UPLOAD_KEEP_DAYS)
 
 
-SHOWN = 50
-may_import = needs("runs.import_run")
-
-
 @require_http_methods(["GET", "HEAD", "POST"])
 @vary_on_headers("HX-Request")
 @may_import
@@ -134,7 +208,7 @@ def import_list(request: AppRequest) -> HttpResponse:
 def list_page(
     request: AppRequest,
     page: str,
-    form: Form,
+    form: forms.Form,
     start: Callable[..., SentFile],
     rows: Iterable[dict[str, Any]],
     **context: Any,

@@ -189,6 +189,16 @@ _WHOLE = (
     gettext_noop("Extra inputs are not permitted"),
 )
 """Those that no other place marks for translation."""
+QUESTIONS = (
+    gettext_noop("What do the human labels 0, 1 and 2 mean?"),
+    gettext_noop("0 failure, 1 success, 2 not executable (the benchmark's own rule)"),
+    gettext_noop("0 not executable, 1 success, 2 failure"),
+    gettext_noop("labels 0 and 2 are left out"),
+    gettext_noop("What becomes of labels and verdicts whose trajectories are not in the file?"),
+    gettext_noop("kept, as runs without trajectory"),
+    gettext_noop("left out"),
+)
+"""What formats ask, as `webagent.trajectory.formats` writes it."""
 _SEEN = {
     "end": gettext_noop("the end"),
     "answer": gettext_noop("the answer"),

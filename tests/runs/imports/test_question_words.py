@@ -1,19 +1,24 @@
 """Questions of formats can be translated: their words are the catalogue's."""
 
-from typing import Any
+from dataclasses import asdict
 
-from runs.imports.forms import KNOWN, in_own_words
+from django.utils.translation import override
+
+from runs.imports.views import AnswerForm
+from runs.interface.stored_sentences import QUESTIONS
 from webagent.trajectory.formats.agentrewardbench import reader
 from webagent.trajectory.formats.online_mind2web import verdicts
 
-QUESTIONS = (verdicts.QUESTION, reader.QUESTION)
+ASKED = (verdicts.QUESTION, reader.QUESTION)
 
 
 def test_every_word_of_a_question_is_in_the_catalogue() -> None:
-    words: set[str] = set()
-    for question in QUESTIONS:
-        asked: dict[str, Any] = {"key": question.key, "text": question.text}
-        asked |= {"choices": dict(question.choices), "unanswered": question.unanswered}
-        assert in_own_words(asked) == asked
-        words |= {question.text, *question.choices.values(), question.unanswered}
-    assert words == set(KNOWN)
+    words = {
+        word
+        for question in ASKED
+        for word in (question.text, *question.choices.values(), question.unanswered)
+    }
+    assert words == set(QUESTIONS)
+    with override("ja"):
+        shown = str(AnswerForm([asdict(question) for question in ASKED]))
+    assert not [word for word in words if word in shown]
