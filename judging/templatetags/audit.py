@@ -22,7 +22,7 @@ from judging.models import Label, Study
 from judging.statistics.comparison import McNemar
 from judging.statistics.figures import Figure, Interval, Share, Undefined
 from judging.studies.protocols import named_causes
-from runs.interface.listing import listed
+from runs.interface.sentences import listed
 from runs.interface.words import cell
 from webagent.trajectory.verdict_records import Mode, Side
 

@@ -28,8 +28,8 @@ from runs.imports.services import (
     read_again,
     start_import,
 )
-from runs.interface.listing import labelled
 from runs.interface.requests import AppRequest, needs, wants_partial
+from runs.interface.sentences import labelled
 from runs.models import ImportJob
 from runs.models.imports import SentFile
 from runs.storage.file_storage import StoreUnavailableError

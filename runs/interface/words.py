@@ -16,8 +16,7 @@ from django.utils.timesince import timesince
 from django.utils.translation import get_language, gettext_lazy, ngettext, pgettext_lazy
 from django.utils.translation import gettext as _
 
-from runs.interface.listing import listed
-from runs.interface.stored_sentences import details_worded, worded
+from runs.interface.sentences import details_worded, listed, worded
 from runs.models import Run
 from runs.models.hooks import LinkedPage, address_above, is_offered
 

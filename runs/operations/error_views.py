@@ -20,8 +20,8 @@ from django.utils.translation import gettext_noop
 
 from runs.accounts.actors import acting
 from runs.accounts.log_in import wait_of
-from runs.interface.listing import labelled, listed
 from runs.interface.requests import RoleNeededError
+from runs.interface.sentences import labelled, listed
 from runs.interface.words import duration
 from runs.models.parsing import QueryError
 from runs.storage.file_storage import RETRY_AFTER_S, Outage, outage

@@ -16,8 +16,8 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
-from runs.interface.listing import listed
 from runs.interface.requests import AppRequest, wants_partial
+from runs.interface.sentences import listed
 from runs.interface.words import money
 from runs.models import LeasedWork, PaidWork, Run, RunStatus, User
 from runs.models.leased_work import WorkState as State

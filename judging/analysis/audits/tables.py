@@ -28,7 +28,7 @@ from judging.models import Cause, EvaluatorVersion, Repair
 from runs.interface.lists import row_address
 from runs.interface.paging import TablePaginator
 from runs.interface.requests import AppRequest
-from runs.interface.stored_sentences import worded
+from runs.interface.sentences import worded
 from runs.interface.words import cell, stub_mark, verdict
 from runs.models.runs.queries import run_title
 from runs.models.steps import last_screenshot

@@ -36,7 +36,7 @@ from judging.analysis.pictures_bars import CauseBar, causes_picture
 from judging.models import Cause, CauseTag, EvaluatorVersion, Repair, Study
 from judging.statistics.figures import Share
 from judging.studies.forms import StatementForm, note_field
-from runs.interface.stored_sentences import worded
+from runs.interface.sentences import worded
 from runs.models import User
 from runs.models.parsing import read_number
 

@@ -35,7 +35,7 @@ from judging.analysis.reports.showing import (
 )
 from judging.statistics.comparison import Difference, difference_of_shares, paired_difference
 from judging.statistics.figures import Share, Undefined
-from runs.interface.listing import labelled
+from runs.interface.sentences import labelled
 from runs.interface.words import duration, money
 
 MOST_LISTED = 200

@@ -24,7 +24,7 @@ from judging.analysis.audits.verdict_sources import in_order
 from judging.analysis.counting import tally
 from judging.evaluators.matchers import RewardEvaluator
 from judging.models import Evaluation, EvaluatorVersion, ReferenceVerdict
-from runs.interface import stored_sentences as words
+from runs.interface import sentences as words
 from runs.interface.paging import COUNTED_AT_ONCE, count_rows
 
 REWARD, REFERENCE, EVALUATOR = "reward", "reference", "evaluator:"

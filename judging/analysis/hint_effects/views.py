@@ -32,8 +32,8 @@ from judging.analysis.hint_effects.reports import HINTS
 from judging.analysis.reports.html import html_tables
 from judging.analysis.reports.registry import as_picture
 from judging.statistics.figures import LEVEL, Share
-from runs.interface.listing import listed
 from runs.interface.requests import AppRequest
+from runs.interface.sentences import listed
 from runs.launching.experiments.hint_plans import Condition
 from runs.models import Hint, HintChoice, User
 from webagent.knowledge.entries import Level, Relatedness

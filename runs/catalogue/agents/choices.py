@@ -13,8 +13,7 @@ from django.utils.translation import pgettext_lazy
 from pydantic import BaseModel, JsonValue
 
 from runs.catalogue.agents.runnable import NotRunnableError, agent_choices, live_agent
-from runs.interface.listing import labelled, listed
-from runs.interface.stored_sentences import worded
+from runs.interface.sentences import labelled, listed, worded
 from runs.models import AgentConfiguration, HintLevel, HintRelatedness, Run, User
 from runs.models.experiments import HINTS_KEY as HINTS
 from runs.models.visibility import run_policy

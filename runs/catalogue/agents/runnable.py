@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from runs.interface.listing import labelled, listed
-from runs.interface.stored_sentences import worded
+from runs.interface.sentences import labelled, listed, worded
 from runs.models import AgentConfiguration, KnowledgeSet, Run, Step, Task
 from runs.models.runs.run import hides_something
 from webagent.agents.agent import Agent

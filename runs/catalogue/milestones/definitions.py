@@ -10,8 +10,7 @@ from django.utils.translation import gettext as _
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 from pydantic_core import ErrorDetails
 
-from runs.interface.listing import listed
-from runs.interface.stored_sentences import worded
+from runs.interface.sentences import listed, worded
 from runs.models import Milestone, Task
 from webagent.environment.placeholders import resolve
 from webagent.measures import first_repeated

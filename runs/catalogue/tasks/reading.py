@@ -13,7 +13,7 @@ from runs.catalogue.milestones.definitions import definition_of
 from runs.catalogue.milestones.forms import KINDS, STATES
 from runs.catalogue.patches.changes import ChangeError, value_at
 from runs.catalogue.tasks.rows import task_content
-from runs.interface.listing import labelled
+from runs.interface.sentences import labelled
 from runs.models import Task, TaskRevision
 from webagent import measures
 from webagent.environment.placeholders import resolve_text, sites_named

@@ -13,8 +13,8 @@ from django.utils.translation import gettext
 from django.views.decorators.http import require_POST, require_safe
 from django.views.decorators.vary import vary_on_headers
 
-from runs.interface.listing import labelled
 from runs.interface.requests import AppRequest, needs
+from runs.interface.sentences import labelled
 from runs.knowledge.hints.writing import HintParams, runs_of_job
 from runs.knowledge.learning import cancelled, job_context, resumed
 from runs.models import Experiment, Hint, HintChoice, HintLevel, LearningJob, Run, Task, User

@@ -15,7 +15,7 @@ from runs.catalogue.agents.choices import (
     usual_setting,
 )
 from runs.catalogue.agents.runnable import agent_hash
-from runs.interface.listing import listed
+from runs.interface.sentences import listed
 from runs.launching.experiments.plans import Plan
 from runs.launching.experiments.selection import BUDGET_KEY, LIMIT_KEY
 from runs.models import Run, RunStatus, User

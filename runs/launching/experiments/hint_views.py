@@ -12,7 +12,7 @@ from django.views.decorators.vary import vary_on_headers
 
 from runs.interface.form_inputs import offer
 from runs.interface.requests import AppRequest
-from runs.interface.stored_sentences import worded
+from runs.interface.sentences import worded
 from runs.knowledge.hints.pages import jobs_with_hints, may_view
 from runs.launching.experiments.estimates import estimate
 from runs.launching.experiments.forms import ExperimentForm

@@ -11,8 +11,7 @@ from django.utils.translation import gettext as _
 from pydantic import JsonValue
 
 from runs.catalogue.tasks.rows import suite_set, task_set_choices
-from runs.interface.listing import labelled, listed
-from runs.interface.stored_sentences import worded
+from runs.interface.sentences import labelled, listed, worded
 from runs.models import Task, TaskSet, User
 from runs.models.experiments import KNOWLEDGE_KEY
 from runs.models.tasks import TaskQuerySet, task_key

@@ -20,7 +20,7 @@ from runs.catalogue.agents.runnable import (
     policy_problem,
     problem_of,
 )
-from runs.interface.listing import labelled
+from runs.interface.sentences import labelled
 from runs.launching.policies.words import rule_in_words
 from runs.launching.reruns.services import MAX_NEW_RUNS, RerunError
 from runs.models import Event, RetryPolicy, Run, RunStatus, User

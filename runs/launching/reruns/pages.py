@@ -18,9 +18,9 @@ from django.utils.html import format_html
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from runs.interface.listing import listed
 from runs.interface.paging import OrderedParts
 from runs.interface.requests import AppRequest, wants_partial
+from runs.interface.sentences import listed
 from runs.models import Run, RunStatus, User
 from runs.models.extension import extension
 from runs.models.runs.queries import RunQuerySet

@@ -19,7 +19,7 @@ from runs.catalogue.agents.runnable import (
     why_not_runnable,
 )
 from runs.catalogue.tasks.rows import store_task
-from runs.interface.stored_sentences import worded
+from runs.interface.sentences import worded
 from runs.knowledge.web.sets import UnknownKnowledgeError, with_knowledge
 from runs.models import (
     AgentConfiguration,

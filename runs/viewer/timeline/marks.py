@@ -8,7 +8,7 @@ from typing import NotRequired, TypedDict
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from runs.interface.listing import listed
+from runs.interface.sentences import listed
 from runs.interface.words import money
 from runs.models import Event, Run, Step
 from runs.models.runs.run import hides_something

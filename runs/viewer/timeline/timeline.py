@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from runs.interface.listing import labelled
+from runs.interface.sentences import labelled
 from runs.models import Event, Run, Step, User
 from runs.models.runs.run import hides_something
 from runs.viewer.timeline.marks import (

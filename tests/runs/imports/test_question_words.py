@@ -5,7 +5,7 @@ from dataclasses import asdict
 from django.utils.translation import override
 
 from runs.imports.views import AnswerForm
-from runs.interface.stored_sentences import QUESTIONS
+from runs.interface.sentences import QUESTIONS
 from webagent.trajectory.formats.agentrewardbench import reader
 from webagent.trajectory.formats.online_mind2web import verdicts
 

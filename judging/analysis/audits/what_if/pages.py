@@ -24,7 +24,7 @@ from judging.evaluators.matching.repaired.rules import (
 )
 from judging.evaluators.registry import model_asked_by
 from judging.models import EvaluatorVersion, Study
-from runs.interface.listing import labelled, listed
+from runs.interface.sentences import labelled, listed
 from runs.models import TaskSet
 
 _WANTED = {1: "right", -1: "wrong", 0: "open"}

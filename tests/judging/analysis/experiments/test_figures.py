@@ -22,7 +22,7 @@ from judging.analysis.experiments.sources import (
 )
 from judging.models import EvaluatorVersion
 from judging.statistics.figures import Interval, Share
-from runs.interface.stored_sentences import worded
+from runs.interface.sentences import worded
 from runs.models import AgentConfiguration, Event, Run, RunStatus
 from runs.operations.health.infrastructure import error_rates
 from tests.judging.analysis import audited

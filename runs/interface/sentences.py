@@ -1,17 +1,27 @@
-"""English sentences of engine code and of stored rows, in the reader's language.
+"""Sentences in the reader's language: lists, labels, and English ones of engine and stored rows.
 
 The engine knows no languages, and a row keeps what was written. Both stay as they are; a page
-shows them by the filter `worded`. A sentence with a changing part is listed here.
+shows them by the filter `worded`. A sentence with a changing part stands here.
 """
 
 import re
+from collections.abc import Iterable
 from functools import lru_cache
 
 from django.utils.text import capfirst
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_noop
+from django.utils.translation import gettext_noop, pgettext
 
-from runs.interface.listing import listed
+
+def listed(items: Iterable[object]) -> str:
+    """The items as the reader's language lists them."""
+    return pgettext("between the items of a list", ", ").join(map(str, items))
+
+
+def labelled(label: object, value: object) -> str:
+    """A value behind what it is, as the reader's language writes it."""
+    return _("%(label)s: %(value)s") % {"label": label, "value": value}
+
 
 IMPORTED_REWARD = gettext_noop("imported reward")
 REFERENCE_VERDICT = gettext_noop("reference verdict")

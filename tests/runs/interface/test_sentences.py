@@ -7,7 +7,7 @@ import pytest
 from django.utils.translation import override
 
 from runs.catalogue.agents.runnable import NotRunnableError, live_agent
-from runs.interface.stored_sentences import details_worded, worded
+from runs.interface.sentences import details_worded, worded
 from runs.models import AgentConfiguration
 from webagent.environment.interface import UnknownTask
 from webagent.environment.registry import task_record
