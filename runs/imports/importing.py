@@ -1,19 +1,27 @@
-"""Looking at an uploaded file and importing it, once, whoever dies over it."""
+"""Looking at an uploaded file, importing it once, whoever dies over it, and dropping it then."""
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import replace
+from datetime import timedelta
 from uuid import UUID
 
 from celery import shared_task
 from django.conf import settings
+from django.utils import timezone
 from django.utils.translation import gettext_noop
 
-from runs.imports.kept_uploads import drop_if_done_with, drop_unneeded, kept_upload
 from runs.imports.reimporting import ReadingAgain, Reimported, remember_runs
 from runs.imports.reports import ImportReport
 from runs.imports.rows import is_stored
+from runs.imports.services import (
+    IMPORT_UPLOAD,
+    dispatch_imports,
+    drop_upload,
+    kept_places,
+    kept_upload,
+)
 from runs.imports.session import ImportSession, import_bounds
 from runs.imports.storing import ImportedRun, import_runs
 from runs.imports.thumbnailing import ask_for_thumbnails
@@ -53,7 +61,7 @@ def import_upload(job_id: UUID) -> bool:
         state, changes = _carry_out(job, hold)
         hold.end(state, **changes)
         job.state = state
-        drop_if_done_with(job)
+        _drop_if_done_with(job)
     return True
 
 
@@ -79,7 +87,48 @@ def carrying_out(job: LeasedWork) -> Iterator[WorkLease]:
 def sweep_imports() -> None:
     """Fail what cannot be imported, and delete uploads that nobody needs any more."""
     sweep_work(ImportJob)
-    drop_unneeded()
+    _drop_unneeded()
+
+
+def _drop_unneeded() -> None:
+    """Delete uploads that nobody needs any more."""
+    long_ago = timezone.now() - timedelta(seconds=settings.ENV.ORPHAN_GRACE_S)
+    here = dict(kept_places())
+    known, needed = _jobs_of(here)
+    for place, written_at in here.items():
+        if place in needed or (place not in known and written_at > long_ago):
+            continue
+        drop_upload(place)
+        ImportJob.objects.filter(path=place, keeps_file=True).update(keeps_file=False)
+
+
+def _drop_if_done_with(job: ImportJob) -> None:
+    """Delete the file of an import that has just ended, unless it is to rest here."""
+    if job.reads_again_id or job.awaits_confirmation or job.owns_kept_file:
+        return
+    drop_upload(job.path)
+
+
+def _jobs_of(places: Collection[str]) -> tuple[set[str], set[str]]:
+    """Those of the places that any import names, and those that are needed."""
+    now = timezone.now()
+    waits_since = now - timedelta(seconds=settings.ENV.ORPHAN_GRACE_S)
+    rests_since = now - timedelta(days=settings.ENV.UPLOAD_KEEP_DAYS)
+    room = settings.ENV.UPLOAD_KEEP_BYTES
+    known, needed = set(), set()
+    columns = ("path", "size", "state", "only_looks", "ended_at", "keeps_file", "reads_again_id")
+    for job in ImportJob.objects.filter(path__in=places).only(*columns).order_by("-ended_at"):
+        known.add(job.path)
+        if job.is_active:
+            needed.add(job.path)
+        elif job.ended_at is None:
+            continue
+        elif job.awaits_confirmation and job.ended_at > waits_since:
+            needed.add(job.path)
+        elif job.owns_kept_file and job.ended_at > rests_since and job.size <= room:
+            room -= job.size
+            needed.add(job.path)
+    return known, needed
 
 
 def _carry_out(job: ImportJob, hold: WorkLease) -> tuple[WorkState, dict[str, object]]:
@@ -195,9 +244,6 @@ def _count(item: object) -> None:
         imported_runs.labels("rejected").inc()
 
 
-IMPORT_UPLOAD = "runs.tasks.import_upload"
-
-
 @shared_task(name=IMPORT_UPLOAD)
 def import_upload_task(job_id: str) -> None:
     """Import the uploaded file at most once: a second delivery finds nothing to claim."""
@@ -206,7 +252,4 @@ def import_upload_task(job_id: str) -> None:
     ask_for_thumbnails()
 
 
-@swept
-def dispatch_imports() -> None:
-    """Tell the workers of imports that wait."""
-    dispatch(ImportJob, IMPORT_UPLOAD)
+swept(dispatch_imports)

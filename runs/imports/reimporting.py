@@ -15,14 +15,11 @@ from django.db import transaction
 from django.db.models import ProtectedError
 
 from runs.exports.services import bundle_of
-from runs.imports.bounds import import_bounds
-from runs.imports.completing import why_kept, with_verdicts
-from runs.imports.rows import is_stored
-from runs.imports.session import ImportSession
+from runs.imports.rows import is_stored, take_away, why_kept, with_verdicts
+from runs.imports.session import ImportSession, import_bounds
 from runs.imports.storing import ImportedRun, StoringError, import_bundle
 from runs.models import ImportJob, Run, RunOfImport
 from runs.models.extension import extension
-from runs.storage.usage import named_deleted
 from webagent.trajectory.blobs import BlobStash
 from webagent.trajectory.bundles import RunBundle
 from webagent.trajectory.files.originals import KeptTree

@@ -21,18 +21,17 @@ from runs.catalogue.tasks.rows import differs, forget_named_only
 from runs.exports.services import TASK_KEY, bundle_of
 from runs.imports.session import ImportSession
 from runs.knowledge.hints.of_runs import store_hints
-from runs.models import Attachment, Event, Run, RunSpace, RunStatus, Step
+from runs.models import Attachment, Event, Run, RunSpace, RunStatus, Step, Task, User
 from runs.models.audit_log import RUN_COMPLETED
 from runs.models.extension import Verdicts, extension
 from runs.models.policies import known_policy
 from runs.storage.links import as_uuid, run_of_names
 from runs.storage.records import EVALUATION_ROLE, attachment_rows, event_rows, run_columns, step_row
-from runs.storage.stubs import run_of_names
-from runs.storage.usage import demand_room
+from runs.storage.usage import demand_room, named_deleted
 from webagent.trajectory.bundles import RunBundle
 from webagent.trajectory.canonical import plain_json
 from webagent.trajectory.intake import Problem
-from webagent.trajectory.records import EndReason
+from webagent.trajectory.records import EndReason, Outcome
 
 _OWN = ("step_index", "role", "name", "blob_id")
 

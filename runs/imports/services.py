@@ -1,18 +1,24 @@
-"""Taking in files that people upload; they are looked at or imported in the background."""
+"""Files that people upload: taken in, and kept for the worker that looks at them or imports them.
+
+Where blobs lie in a bucket, uploads do too: the worker may be on another machine. A row keeps
+its file's place, which tells where it is: a path, or a name in the bucket.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import os
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from django.conf import settings
-from django.core.files.uploadedfile import UploadedFile
+from django.core.files.uploadedfile import TemporaryUploadedFile, UploadedFile
 from django.db import transaction
 
 from runs.accounts.audit_log import record_entry
-from runs.imports.importing import dispatch_imports
-from runs.imports.kept_uploads import drop_upload, is_kept, keeping_upload
 from runs.models import ImportJob, User
 from runs.models.audit_log import (
     IMPORT_DISCARDED,
@@ -21,7 +27,16 @@ from runs.models.audit_log import (
     UPLOAD_READ_AGAIN,
 )
 from runs.models.imports import SentFile
+from runs.queue.workers import dispatch
+from runs.storage.file_storage import blob_storage
 
+if TYPE_CHECKING:
+    from runs.storage.s3 import S3BlobStorage
+
+IMPORT_UPLOAD = "runs.tasks.import_upload"
+FOLDER = "uploads"
+IN_BUCKET = "bucket:"
+"""What the place of a file in the bucket begins with."""
 F = TypeVar("F", bound=SentFile)
 Dispatch = Callable[[], object]
 """Tells the workers of files that wait."""
@@ -51,7 +66,7 @@ def keep_sent(
     """
     name = Path(file.name or "upload").name[:255]
     sent = kind(file_name=name, size=file.size or 0, **columns)
-    with keeping_upload(file, f"{sent.pk}.{ending}") as sent.path, transaction.atomic():
+    with _keeping_upload(file, f"{sent.pk}.{ending}") as sent.path, transaction.atomic():
         sent.save(force_insert=True)
         record_entry(IMPORT_STARTED, about=sent, words=name, user=sent.created_by)
         transaction.on_commit(dispatch)
@@ -104,6 +119,11 @@ def start_import(
         only_looks=only_looks,
         keeps_file=keeps_file and settings.ENV.UPLOAD_KEEP_DAYS > 0,
     )
+
+
+def dispatch_imports() -> None:
+    """Tell the workers of imports that wait."""
+    dispatch(ImportJob, IMPORT_UPLOAD)
 
 
 @transaction.atomic
@@ -172,3 +192,95 @@ def delete_file(*, job: ImportJob) -> None:
         ImportJob.objects.filter(pk=first.pk).update(keeps_file=False)
         record_entry(UPLOAD_DELETED, about=first, words=first.file_name)
     drop_upload(first.path)
+
+
+@contextmanager
+def _keeping_upload(file: UploadedFile[Any], name: str) -> Iterator[str]:
+    """Keep the file under a name that is new: its place, where it stays unless the block breaks.
+
+    Raises:
+        OSError: it cannot be kept, for instance because the disk is full.
+        StoreUnavailableError: the bucket does not answer.
+    """
+    if bucket := _bucket():
+        file.seek(0)
+        bucket.put_file(name, cast(Any, file.file))
+        place = f"{IN_BUCKET}{name}"
+    else:
+        place = str(settings.UPLOAD_DIR / name)
+        _keep(file, Path(place))
+    try:
+        yield place
+    except BaseException:
+        drop_upload(place)
+        raise
+
+
+@contextmanager
+def kept_upload(place: str) -> Iterator[Path]:
+    """A path at which the file can be read while the block lasts.
+
+    Raises:
+        FileNotFoundError: it is gone.
+        StoreUnavailableError: the bucket does not answer.
+    """
+    if not place.startswith(IN_BUCKET):
+        yield Path(place)
+        return
+    with tempfile.NamedTemporaryFile(
+        dir=settings.FILE_UPLOAD_TEMP_DIR, suffix=Path(place).suffix
+    ) as copy:
+        _demand_bucket().fetch(place.removeprefix(IN_BUCKET), cast(Any, copy))
+        copy.flush()
+        yield Path(copy.name)
+
+
+def is_kept(place: str) -> bool:
+    """Whether the file is still there."""
+    if place.startswith(IN_BUCKET):
+        return _demand_bucket().exists(place.removeprefix(IN_BUCKET))
+    return Path(place).exists()
+
+
+def drop_upload(place: str) -> None:
+    """Delete the file; one that is gone already is no error."""
+    if place.startswith(IN_BUCKET):
+        _demand_bucket().delete(place.removeprefix(IN_BUCKET))
+    else:
+        Path(place).unlink(missing_ok=True)
+
+
+def kept_places() -> Iterator[tuple[str, datetime]]:
+    """Every kept file: its place, and when it was written."""
+    for path in settings.UPLOAD_DIR.iterdir():
+        yield str(path), datetime.fromtimestamp(path.stat().st_mtime, tz=UTC)
+    if bucket := _bucket():
+        for file in bucket.walk():
+            yield f"{IN_BUCKET}{file.name}", file.modified
+
+
+def _bucket() -> S3BlobStorage | None:
+    """Where uploads go if not to a folder of this machine."""
+    storage: Any = blob_storage()
+    return storage.beside(FOLDER) if hasattr(storage, "beside") else None
+
+
+def _demand_bucket() -> S3BlobStorage:
+    bucket = _bucket()
+    if bucket is None:
+        raise FileNotFoundError("the file was kept in a bucket that is no longer used")
+    return bucket
+
+
+def _keep(file: UploadedFile[Any], path: Path) -> None:
+    """Give the file its place; what was streamed to disk is moved, not copied."""
+    if isinstance(file, TemporaryUploadedFile):
+        os.replace(file.temporary_file_path(), path)
+        return
+    try:
+        with path.open("xb") as out:
+            for chunk in file.chunks():
+                out.write(chunk)
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise

@@ -20,6 +20,7 @@ from runs.storage.links import RunLinks
 from webagent.agents.running import SOURCE_FORMAT
 from webagent.trajectory.blobs import BlobStash
 from webagent.trajectory.bundles import RunBundle
+from webagent.trajectory.intake import Bounds
 from webagent.trajectory.records import RunRecord, TaskRecord
 from webagent.trajectory.texts import bounded_name
 

@@ -10,8 +10,7 @@ from django.db.models import Q
 
 from runs.models import Run
 from runs.models.runs.queries import RunQuerySet
-from webagent.trajectory.bundles import RunBundle
-from webagent.trajectory.files.stubs import has_names, n_named, names_of, spellings, stub_key
+from webagent.trajectory.bundles import RunBundle, has_names, n_named, names_of, spellings, stub_key
 from webagent.trajectory.records import RunRecord, StubRecord
 
 

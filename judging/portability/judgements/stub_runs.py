@@ -10,7 +10,7 @@ from runs.catalogue.tasks.rows import task_record
 from runs.imports.session import ImportSession
 from runs.imports.storing import import_bundle
 from runs.models import Task, User
-from runs.storage.stubs import run_of_names, stub_names, stubs_like
+from runs.storage.links import run_of_names, stub_names, stubs_like
 from webagent.trajectory.bundles import FOUND_BY, may_be_same, spellings, stub_bundle, stub_key
 from webagent.trajectory.intake import InputError
 from webagent.trajectory.records import StubRecord, TaskRecord

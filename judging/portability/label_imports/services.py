@@ -17,8 +17,13 @@ from judging.portability.judgements.label_files import import_labels
 from judging.portability.judgements.rows import read_rows
 from judging.studies.imported import StudyNameError
 from runs.imports.importing import StoppingError, carrying_out, demand_time
-from runs.imports.kept_uploads import drop_upload, kept_upload
-from runs.imports.services import keep_sent, queue_after_look, reject_after_look
+from runs.imports.services import (
+    drop_upload,
+    keep_sent,
+    kept_upload,
+    queue_after_look,
+    reject_after_look,
+)
 from runs.models import User
 from runs.models.leased_work import WorkState
 from runs.queue.leases import WorkLease, WorkLostError, sweep_work

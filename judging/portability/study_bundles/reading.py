@@ -27,7 +27,7 @@ from judging.portability.study_bundles.records import (
     MilestoneLine,
     RunRef,
 )
-from runs.imports.bounds import import_bounds
+from runs.imports.session import import_bounds
 from webagent.trajectory.files.lines import parsed, read_json, read_lines
 from webagent.trajectory.files.opening import open_tree
 from webagent.trajectory.files.trees import Tree, TreeError, read_file

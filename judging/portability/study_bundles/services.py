@@ -31,7 +31,6 @@ from judging.portability.study_bundles.tasks import store_tasks
 from judging.studies.access import STUDY_IMPORTED
 from runs.accounts.audit_log import record_entry
 from runs.exports.services import StoredBlobs, bundles_of
-from runs.imports.bounds import import_bounds
 from runs.imports.reports import ImportReport
 from runs.imports.session import import_bounds
 from runs.imports.storing import ImportedRun, import_runs

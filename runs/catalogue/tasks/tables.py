@@ -25,9 +25,9 @@ from runs.interface.filters import (
     distinct_values,
     distinct_with,
 )
-from runs.interface.listing import listed
 from runs.interface.lists import ListPage, columns_of, declared, row_address
 from runs.interface.paging import counts_by_choice, hidden
+from runs.interface.sentences import listed
 from runs.models import Run, Task, TaskRevision, TaskSet, User
 from runs.models.runs.queries import TITLE_CHARS
 from runs.models.tasks import TaskQuerySet

@@ -24,6 +24,7 @@ from runs.catalogue.tasks.reading import (
     start_addresses,
 )
 from runs.catalogue.tasks.tables import CATEGORIES, TASKS, TaskFilter, TaskTable
+from runs.interface.lists import default_address, list_context
 from runs.interface.paging import PER_PAGE, BoundedPaginator
 from runs.interface.requests import AppRequest, needs, wants_partial
 from runs.interface.table_rows import menu_of

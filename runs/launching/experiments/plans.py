@@ -18,8 +18,7 @@ from runs.catalogue.agents.runnable import (
     live_agent,
     own_step_limit,
 )
-from runs.interface.listing import labelled
-from runs.interface.stored_sentences import worded
+from runs.interface.sentences import labelled, worded
 from runs.knowledge.hints.of_runs import without_hints
 from runs.knowledge.web.sets import UnknownKnowledgeError, with_knowledge
 from runs.launching.experiments.selection import PlanError

@@ -15,8 +15,9 @@ from django.utils import timezone
 from kombu.exceptions import OperationalError
 
 from runs.imports import importing
-from runs.imports.importing import dispatch_imports, import_upload, sweep_imports
+from runs.imports.importing import import_upload, sweep_imports
 from runs.imports.importing import import_upload_task as carry_out_message
+from runs.imports.services import dispatch_imports
 from runs.imports.storing import import_runs
 from runs.models import ImportJob, Run, User
 from runs.queue import leases
@@ -325,7 +326,7 @@ class TestPages:
         def full(*_):
             raise OSError(28, "No space left on device")
 
-        monkeypatch.setattr("runs.imports.kept_uploads._keep", full)
+        monkeypatch.setattr("runs.imports.services._keep", full)
         page = send(client, b"x").content.decode()
         assert "the disk is full" in page
         assert not ImportJob.objects.exists()

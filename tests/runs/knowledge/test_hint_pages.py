@@ -11,7 +11,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils.translation import override
 
-from runs.interface.stored_sentences import worded
+from runs.interface.sentences import worded
 from runs.knowledge.hints.of_runs import hint_records
 from runs.knowledge.hints.writing import HintWriting, start_hint_writing
 from runs.knowledge.learning import Learned, carry_out

@@ -15,7 +15,7 @@ import pytest
 import redis
 from kombu import Connection, Consumer, Exchange, Queue
 
-from runs.imports.importing import dispatch_imports
+from runs.imports.services import dispatch_imports
 from runs.models import ImportJob
 from runs.queue.redis_broker import RedisTransport
 from runs.queue.workers import ask_for

@@ -16,7 +16,7 @@ from django.urls import reverse
 
 from runs.exports.services import export_runs
 from runs.imports.importing import NO_STORE, import_upload, sweep_imports
-from runs.imports.kept_uploads import is_kept, kept_places
+from runs.imports.services import is_kept, kept_places
 from runs.imports.storing import StoringError, import_bundle
 from runs.models import Blob, ImportJob, Run
 from runs.operations.blob_checks import delete_unnamed
