@@ -20,8 +20,8 @@ from pydantic import AliasChoices, Field, JsonValue, ValidationError
 from judging.models import Replication, Study
 from judging.portability.study_bundles.reading import BundleError
 from judging.portability.study_bundles.services import import_study, write_study
-from judging.replication.data import import_run_files
-from judging.replication.services import take_up
+from judging.replication.reports import programs_of
+from judging.replication.services import import_run_files, take_up
 from judging.replication.sources import ArmRuns, Kind, Sources
 from judging.replication.study_parts import Part, StudyFileError
 from judging.replication.versions import programs
@@ -116,7 +116,7 @@ def write_bundle(path: Path, replication: Replication) -> Head:
             format=FORMAT,
             name=replication.name,
             file_name=replication.file_name,
-            programs=replication.made_elsewhere.get("programs") or programs(),
+            programs=programs_of(replication),
             files={name: _hash(each) for name, each in members.items()},
             experiments=tuple(_experiment(*each, sources) for each in experiments.items()),
             judging=tuple(judging),

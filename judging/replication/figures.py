@@ -1,12 +1,17 @@
-"""A published figure beside our own, read from the row and column of a report where it stands."""
+"""A published figure beside our own, read from the row and column of a report where it stands; how
+tables show the two.
+"""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from django.utils import formats
 from django.utils.translation import gettext as _
 
-from judging.analysis.reports.report import Cell, Report, Value
+from judging.analysis.reports.columns import parted
+from judging.analysis.reports.report import Cell, Column, Report, Value
+from judging.analysis.reports.showing import DASH, Shown, range_words
 from judging.replication.sources import NoFigureError, Sources
 from judging.replication.study_file import Place, Published, Table, TableColumn, TableRow, Unit
 from judging.replication.study_parts import not_found
@@ -203,3 +208,70 @@ def _interval(row: Values, key: str, report: Report, scale: float) -> Interval |
             if isinstance(least, int | float) and isinstance(most, int | float):
                 return _between(least, most, scale)
     return None
+
+
+def amounts(key: str, name: Any, *, show: Any = None) -> Column:
+    """A column of amounts, each with its unit; in files also the ends of their intervals."""
+    parts = (key, f"{key}_low", f"{key}_high")
+    return parted(parts, name, spread=_spread, show=show or _show)
+
+
+def _spread(cell: tuple[Amount, Unit]) -> list[Value]:
+    found, unit = cell
+    ends = found.interval
+    low, high = (round(ends.low, 10), round(ends.high, 10)) if ends else (None, None)
+    value = None if found.value is None else round(found.value, 10)
+    is_count = unit is Unit.NUMBER and value is not None and value == int(value)
+    return [int(value) if is_count and value is not None else value, low, high]
+
+
+def _show(cell: tuple[Amount, Unit]) -> Shown:
+    found, unit = cell
+    if found.value is None:
+        return Shown(DASH, found.why)
+    return Shown(_with_unit(_number(found.value, unit), unit), _ends(found, unit))
+
+
+def show_published(cell: tuple[Amount, Unit]) -> Shown:
+    """The figure with the decimals that it was typed with."""
+    found, unit = cell
+    if found.value is None:
+        return Shown(DASH)
+    digits = len(f"{found.value:.10f}".rstrip("0").partition(".")[2])
+    return Shown(_with_unit(_rounded(found.value, digits), unit), _ends(found, unit))
+
+
+def show_difference(cell: tuple[Amount, Unit]) -> Shown:
+    found, unit = cell
+    if found.value is None:
+        return Shown(DASH)
+    ends = found.interval
+    between = range_words(_signed(ends.low, unit), _signed(ends.high, unit)) if ends else ""
+    return Shown(_signed(found.value, unit), between)
+
+
+def _ends(found: Amount, unit: Unit) -> str:
+    ends = found.interval
+    return range_words(_number(ends.low, unit), _number(ends.high, unit)) if ends else ""
+
+
+def _with_unit(number: str, unit: Unit) -> str:
+    return _("%(n)s %%") % {"n": number} if unit is Unit.PERCENT else number
+
+
+def _signed(value: float, unit: Unit) -> str:
+    number = _number(value, unit)
+    return f"+{number}" if value > 0 and number.strip("0.,") else number
+
+
+def _number(value: float, unit: Unit) -> str:
+    """As many decimals as the unit has; a whole number has none."""
+    digits = 1 if unit is Unit.PERCENT else 3
+    rounded = round(value, digits) or 0.0  # no "-0.0"
+    if unit is Unit.NUMBER and rounded == int(rounded):
+        digits = 0
+    return _rounded(rounded, digits)
+
+
+def _rounded(value: float, digits: int) -> str:
+    return formats.number_format(value, digits).replace("-", "−")

@@ -16,9 +16,9 @@ from judging.analysis.hint_effects.source_runs import SourceRunQuery, source_run
 from judging.evaluating.evaluating import runs_of, runs_without, version_of
 from judging.evaluating.services import start_batch
 from judging.models import EvaluationBatch, Replication, ReplicationPart, Study, StudyMember
-from judging.replication.data import import_causes, import_label_files, import_splits
 from judging.replication.expected import evaluator_chosen, policy_name, policy_of
 from judging.replication.planning import LONGEST_NAME, Group, Planner, jobs_of
+from judging.replication.services import import_causes, import_label_files, import_splits
 from judging.replication.sources import Sources
 from judging.replication.study_file import StudyFile
 from judging.replication.study_parts import Judging, Learning, StudyFileError, not_found

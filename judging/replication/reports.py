@@ -1,27 +1,34 @@
-"""The reports of a replication: each table of the paper beside ours, and what differs."""
+"""The reports of a replication: each table of the paper beside ours, what differs, and what all of
+it rests on.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import platform
 from collections.abc import Iterator, Sequence
 from functools import cached_property, partial
+from importlib.metadata import PackageNotFoundError, version
 from itertools import groupby
 from typing import Any
 
-from django.utils import formats
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from judging.analysis.reports.columns import in_files, parted, text
+from judging.analysis.reports.columns import in_files, text
 from judging.analysis.reports.registry import Entry, Registry
-from judging.analysis.reports.report import Cell, Column, Report, Value
-from judging.analysis.reports.showing import DASH, Shown, range_words
+from judging.analysis.reports.report import Cell, Report, Value
+from judging.analysis.reports.showing import Shown
 from judging.analysis.reports.writing import write_document
+from judging.models import Replication, Study
 from judging.replication.deviations import FOUND_BY, MARK, Deviation, deviations_of
 from judging.replication.expected import plan
-from judging.replication.figures import Amount, Figure, figures_of
-from judging.replication.sources import Sources
-from judging.replication.study_file import Table, Unit
-from judging.replication.versions import versions
+from judging.replication.figures import Figure, amounts, figures_of, show_difference, show_published
+from judging.replication.sources import ArmRuns, Sources
+from judging.replication.study_file import Table
+from runs.models import Experiment, RetryPolicy, TaskSet
+from webagent.trajectory.canonical import json_digest
+from webagent.trajectory.formats.native.writer import PRODUCER
 
 PLAN, DEVIATIONS, VERSIONS = "plan", "deviations", "versions"
 
@@ -45,7 +52,7 @@ class ReplicationFacts(Sources):
                 **tables,
                 PLAN: Entry(_("Plan"), plan),
                 DEVIATIONS: Entry(_("Deviations from the paper"), _deviations),
-                VERSIONS: Entry(_("Versions, seeds and hashes"), versions),
+                VERSIONS: Entry(_("Versions, seeds and hashes"), _versions),
             }
         )
 
@@ -81,10 +88,10 @@ def _table(facts: ReplicationFacts, *, table: Table) -> Report:
         text("row", _("row")),
         in_files("figure"),
         in_files("unit"),
-        _amounts("published", _("in the paper"), show=_show_published),
-        _amounts("ours", _("here")),
+        amounts("published", _("in the paper"), show=show_published),
+        amounts("ours", _("here")),
         in_files("missing_because"),
-        _amounts("difference", _("difference"), show=_show_difference),
+        amounts("difference", _("difference"), show=show_difference),
         text("deviations", _("deviations"), show=lambda marks: Shown(marks.replace(" ", "\u00a0"))),
         in_files("report"),
         in_files("of"),
@@ -143,70 +150,98 @@ def _notes(table: Table, figures: Sequence[Figure]) -> list[str]:
     return notes
 
 
-def _amounts(key: str, name: Any, *, show: Any = None) -> Column:
-    parts = (key, f"{key}_low", f"{key}_high")
-    return parted(parts, name, spread=_spread, show=show or _show)
+PROGRAMS = ("Django", "browsergym-core", "browsergym-miniwob", "miniwob", "playwright", "bm25s")
 
 
-def _spread(cell: tuple[Amount, Unit]) -> list[Value]:
-    found, unit = cell
-    ends = found.interval
-    low, high = (round(ends.low, 10), round(ends.high, 10)) if ends else (None, None)
-    value = None if found.value is None else round(found.value, 10)
-    is_count = unit is Unit.NUMBER and value is not None and value == int(value)
-    return [int(value) if is_count and value is not None else value, low, high]
+def programs_of(replication: Replication) -> dict[str, str]:
+    """The versions of this program and of what its runs depend on, where it was made."""
+    return replication.made_elsewhere.get("programs") or _programs()
 
 
-def _show(cell: tuple[Amount, Unit]) -> Shown:
-    found, unit = cell
-    if found.value is None:
-        return Shown(DASH, found.why)
-    return Shown(_with_unit(_number(found.value, unit), unit), _ends(found, unit))
+def _programs() -> dict[str, str]:
+    found = {PRODUCER.name: PRODUCER.version, "Python": platform.python_version()}
+    for name in PROGRAMS:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return found
 
 
-def _show_published(cell: tuple[Amount, Unit]) -> Shown:
-    """The figure with the decimals that it was typed with."""
-    found, unit = cell
-    if found.value is None:
-        return Shown(DASH)
-    digits = len(f"{found.value:.10f}".rstrip("0").partition(".")[2])
-    return Shown(_with_unit(_rounded(found.value, digits), unit), _ends(found, unit))
+def _versions(sources: Sources) -> Report:
+    """One row a thing: what it is, of which part, and its version, seed or hash."""
+    rows = [*_file(sources), *_arms(sources)]
+    for experiment in sources.experiments:
+        rows += _experiment(experiment, sources)
+    for key, study in sources.studies.items():
+        if study.pk not in sources.hidden_studies:
+            rows += _study(key, study, sources)
+    return Report(
+        columns=[text("of", _("part")), text("what", _("what")), text("value", _("value"))],
+        rows=rows,
+    )
 
 
-def _show_difference(cell: tuple[Amount, Unit]) -> Shown:
-    found, unit = cell
-    if found.value is None:
-        return Shown(DASH)
-    ends = found.interval
-    between = range_words(_signed(ends.low, unit), _signed(ends.high, unit)) if ends else ""
-    return Shown(_signed(found.value, unit), between)
+def _file(sources: Sources) -> Iterator[list[Value]]:
+    row = sources.replication
+    yield [row.file_name, gettext("SHA-256 of the file"), row.sha256]
+    yield [row.file_name, gettext("SHA-256 of what is run and judged"), sources.file.work_hash]
+    for name, number in programs_of(row).items():
+        yield [gettext("programs"), name, str(number)]
 
 
-def _ends(found: Amount, unit: Unit) -> str:
-    ends = found.interval
-    return range_words(_number(ends.low, unit), _number(ends.high, unit)) if ends else ""
+def _arms(sources: Sources) -> Iterator[list[Value]]:
+    for key, runs in sources.arms.items():
+        if isinstance(runs, ArmRuns):
+            of = gettext("arm %(arm)s") % {"arm": key}
+            agent = runs.agent
+            yield [of, gettext("agent"), str(agent)]
+            yield [of, gettext("model"), agent.model or gettext("none")]
+            # The same wherever the same agent acted, whatever else is known of its models there.
+            said = {"name": agent.name, "version": agent.version, "config": agent.config}
+            yield [of, gettext("SHA-256 of the configuration"), json_digest(said)]
 
 
-def _with_unit(number: str, unit: Unit) -> str:
-    return gettext("%(n)s %%") % {"n": number} if unit is Unit.PERCENT else number
+def _experiment(experiment: Experiment, sources: Sources) -> Iterator[list[Value]]:
+    of = gettext("experiment %(name)s") % {"name": experiment.name}
+    runs = sources.scope(experiment).visible.order_by()
+    if seeds := experiment.plan.get("seeds"):
+        yield [of, gettext("seeds as planned"), str(seeds)]
+    drawn = sorted({seed for seed in runs.values_list("seed", flat=True) if seed is not None})
+    yield [of, gettext("seeds of its runs"), _shortened([str(seed) for seed in drawn])]
+    sets = TaskSet.objects.filter(tasks__runs__in=runs.values("pk")).distinct()
+    for row in sets.order_by("name", "version"):
+        yield [of, gettext("task set"), str(row)]
+    policies = RetryPolicy.objects.filter(runs__in=runs.values("pk")).distinct()
+    for policy in policies.order_by("name", "version"):
+        yield [of, gettext("retry policy"), f"{policy}, SHA-256 {policy.body_hash}"]
+    yield [of, gettext("SHA-256 of the contents of its runs"), _digest(runs)]
 
 
-def _signed(value: float, unit: Unit) -> str:
-    number = _number(value, unit)
-    return f"+{number}" if value > 0 and number.strip("0.,") else number
+MOST_SEEDS = 20
 
 
-def _number(value: float, unit: Unit) -> str:
-    """As many decimals as the unit has; a whole number has none."""
-    digits = 1 if unit is Unit.PERCENT else 3
-    rounded = round(value, digits) or 0.0  # no "-0.0"
-    if unit is Unit.NUMBER and rounded == int(rounded):
-        digits = 0
-    return _rounded(rounded, digits)
+def _shortened(words: list[str]) -> str:
+    more = len(words) - MOST_SEEDS
+    return ", ".join(words[:MOST_SEEDS]) + (f" … +{more}" if more > 0 else "")
 
 
-def _rounded(value: float, digits: int) -> str:
-    return formats.number_format(value, digits).replace("-", "−")
+def _digest(runs: Any) -> str:
+    """One hash over those of all runs, in an order that follows from them."""
+    hashes = sorted(each for each in runs.values_list("content_hash", flat=True) if each)
+    return hashlib.sha256("\n".join(hashes).encode()).hexdigest()
+
+
+def _study(key: str, study: Study, sources: Sources) -> Iterator[list[Value]]:
+    of = gettext("judging %(name)s") % {"name": key}
+    yield [of, gettext("seed of the sample"), str(study.sample_seed)]
+    yield [of, gettext("labels per run"), str(study.labels_per_run)]
+    guideline = study.newest_guideline
+    if guideline is not None:
+        text_hash = hashlib.sha256(guideline.text.encode()).hexdigest()
+        yield [of, gettext("guidelines"), f"{guideline}, SHA-256 {text_hash}"]
+    for row in sources.evaluators(key):
+        yield [of, gettext("evaluator"), f"{row}, SHA-256 {row.config_hash}"]
 
 
 def _deviations(facts: ReplicationFacts) -> Report:

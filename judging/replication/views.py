@@ -1,18 +1,21 @@
-"""Pages of replications: those that there are, one with its tables, and what it makes them from."""
+"""Pages of replications: those that there are, one with its progress and tables, and its file."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec
 
 from django import forms
 from django.contrib import messages
 from django.core.files.uploadedfile import UploadedFile
+from django.db.models import Count, Q
 from django.http import Http404, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.template.defaultfilters import filesizeformat
+from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
@@ -22,17 +25,17 @@ from judging.analysis.experiments.access import PERMISSIONS
 from judging.analysis.reports.html import html_tables
 from judging.analysis.reports.registry import as_file, attached
 from judging.analysis.reports.writing import FORMATS
-from judging.models import Replication
-from judging.replication.pages import progress_of
+from judging.models import EvaluationBatch, Replication, StudyItem
 from judging.replication.reports import ReplicationFacts
 from judging.replication.services import take_up
-from judging.replication.sources import shown_to
+from judging.replication.sources import Kind, Sources, shown_to
 from judging.replication.study_file import LARGEST_FILE, is_readable
 from judging.replication.study_parts import StudyFileError
 from judging.replication.work import go_on
 from judging.studies.access import EVALUATE
 from runs.interface.paging import BoundedPaginator
 from runs.interface.requests import AppRequest, demand, needs, wants_partial
+from runs.launching.experiments.progress import progress_of_each
 
 PER_PAGE = 50
 MAY_RUN = (*PERMISSIONS, "runs.rerun_run", "judging.add_study", EVALUATE)
@@ -121,7 +124,7 @@ def _taken_up(request: AppRequest, form: StudyFileForm) -> Any:
 @for_readers
 def replication_detail(request: AppRequest, facts: ReplicationFacts) -> HttpResponse:
     """What is replicated and how far it is; tables are fetched after the page."""
-    return _page(request, "replication_detail", facts, parts=progress_of(facts))
+    return _page(request, "replication_detail", facts, parts=_progress_of(facts))
 
 
 @require_safe
@@ -129,7 +132,7 @@ def replication_detail(request: AppRequest, facts: ReplicationFacts) -> HttpResp
 @for_readers
 def replication_progress(request: AppRequest, facts: ReplicationFacts) -> HttpResponse:
     """How far each part is, for a page that asks again."""
-    return _page(request, "_replication_progress", facts, parts=progress_of(facts))
+    return _page(request, "_replication_progress", facts, parts=_progress_of(facts))
 
 
 @require_safe
@@ -207,3 +210,88 @@ def _page(
         "may_run": request.user.has_perms(MAY_RUN),
     }
     return render(request, f"judging/replication/{template}.html", known | more)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartProgress:
+    """How far one part is; `total` is None where that is not known."""
+
+    kind: str
+    name: str
+    url: str
+    state: str
+    """A word that style sheets know."""
+    words: str
+    done: int
+    total: int | None = None
+    note: str = ""
+
+
+def _progress_of(sources: Sources) -> list[PartProgress]:
+    """Of every part that was begun. A constant number of queries for each kind."""
+    return [
+        *_progress_of_experiments(sources),
+        *_progress_of_learning(sources),
+        *_progress_of_judging(sources),
+    ]
+
+
+def _progress_of_experiments(sources: Sources) -> list[PartProgress]:
+    if sources.user is None:
+        return []
+    return [
+        PartProgress(
+            kind=str(Kind.EXPERIMENT.label),
+            name=each.experiment.name,
+            url=reverse("judging:experiment_detail", args=[each.experiment.pk]),
+            state=each.state,
+            words=each.state_words,
+            done=each.done + each.cancelled,
+            total=each.total,
+        )
+        for each in progress_of_each(sources.experiments, sources.user)
+    ]
+
+
+def _progress_of_learning(sources: Sources) -> list[PartProgress]:
+    return [
+        PartProgress(
+            kind=str(Kind.LEARNING.label),
+            name=part.key,
+            url=part.job.get_absolute_url(),
+            state=part.job.state,
+            words=part.job.get_state_display(),
+            done=part.job.n_done,
+            total=part.job.n_total,
+            note=part.job.problem,
+        )
+        for part in sources.parts
+        if part.job
+    ]
+
+
+def _progress_of_judging(sources: Sources) -> Iterator[PartProgress]:
+    """Settled runs of each study; of one in which the reader judges, only that it is there."""
+    studies = [row for row in sources.studies.values() if row.pk not in sources.hidden_studies]
+    settled = Q(status=StudyItem.Status.SETTLED)
+    rows = StudyItem.objects.filter(study__in=studies).order_by().values("study")
+    counts = {
+        row["study"]: (row["done"], row["total"])
+        for row in rows.annotate(total=Count("pk"), done=Count("pk", filter=settled))
+    }
+    batches = EvaluationBatch.objects.active().filter(study__in=studies)
+    evaluated = set(batches.values_list("study", flat=True))
+    for key, study in sources.studies.items():
+        done, total = counts.get(study.pk, (0, 0))
+        is_hidden = study.pk in sources.hidden_studies
+        is_active = study.pk in evaluated
+        words = _("still judged by you") if is_hidden else _("settled runs")
+        yield PartProgress(
+            kind=str(Kind.JUDGING.label),
+            name=study.name or key,
+            url=reverse("judging:study_detail", args=[study.pk]),
+            state="running" if is_active else "finished" if done == total else "waiting",
+            words=_("is being evaluated") if is_active else words,
+            done=done,
+            total=None if is_hidden else total,
+        )

@@ -14,10 +14,9 @@ from django.utils import timezone
 from judging.evaluating.evaluating import carry_out
 from judging.evaluating.services import resume_batch
 from judging.models import EvaluationBatch, Replication, ReplicationPart
-from judging.replication.data import import_run_files
 from judging.replication.making import Maker
 from judging.replication.planning import NotYetError, groups_of
-from judging.replication.services import REPLICATION_STARTED, link
+from judging.replication.services import REPLICATION_STARTED, import_run_files, link
 from judging.replication.sources import Kind
 from judging.replication.study_parts import StudyFileError
 from runs.accounts.audit_log import record_entry
