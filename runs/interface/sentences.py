@@ -252,7 +252,7 @@ def worded(written: str) -> str:
 
 
 def _seen_in_words(seen: str) -> str:
-    """What an annotator saw of a run, as `judging.studies.labels.seen` keeps it."""
+    """What an annotator saw of a run, as `judging.studies.labels.forms` keeps it."""
     words = seen.split()
     if any(word not in _SEEN and not _SPAN.fullmatch(word) for word in words):
         return seen

@@ -30,7 +30,7 @@ OF_THIS_INSTALLATION = re.compile(
 )
 # They take a form, an action space or values that are bounded before.
 BOUNDED = {
-    "judging.studies.labels.seen.read_seen": "5,000 letters at most",
+    "judging.studies.labels.forms.read_seen": "5,000 letters at most",
     "webagent.agents.generic.action_space.read_action": "a model's reply, of few tokens",
     "webagent.agents.generic.request.read_reply": "a model's reply, of few tokens",
     "webagent.environment.browser.find_chromium": "settings of this installation",

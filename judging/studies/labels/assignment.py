@@ -5,6 +5,7 @@ immediate), so that two people who ask at the same moment are served one after t
 never get the same one.
 """
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
@@ -16,14 +17,7 @@ from django.utils import timezone
 
 from judging.models import Assignment, Guideline, Label, Study, StudyItem, StudyMember
 from judging.models.labels import LabelQuerySet
-from judging.studies.labels.open_runs import find_open_runs
-from judging.studies.labels.order import (
-    OpenRuns,
-    Places,
-    choose_repeat,
-    repeat_comes_next,
-    repeats_due,
-)
+from judging.studies.labels.open_runs import OpenRuns, Places, find_open_runs
 from runs.models import User
 
 State = Assignment.State
@@ -148,45 +142,6 @@ def skip(*, assignment: Assignment, user: User, reason: str) -> int:
     return current.n_skips
 
 
-@transaction.atomic
-def save_draft(
-    *, assignment: Assignment, user: User, draft: dict[str, Any] | None, seconds: float | None
-) -> datetime:
-    """Keep what has been filled in so far, and the assignment; returns when.
-
-    Args:
-        draft: None for a mere sign of life, which leaves the draft as it is.
-        seconds: active time since the last save, as the page measured it.
-    """
-    now = timezone.now()
-    current = Assignment.objects.select_for_update().get(pk=assignment.pk, user=user)
-    if current.state != State.SKIPPED:
-        add_active_time(current, seconds, now)
-        current.draft = current.draft if draft is None else draft
-        current.draft_saved_at = now
-        is_held = current.state == State.LEASED and current.leased_until > now
-        if is_held:  # an expired one may have gone to somebody else
-            current.leased_until = now + lease_length()
-        current.save()
-    return now
-
-
-def drop_draft(assignment: Assignment) -> None:
-    """Give up what was filled in to change the label; another draft stays."""
-    changes = Assignment.objects.filter(pk=assignment.pk, state=State.SUBMITTED)
-    changes.update(draft={})
-
-
-def add_active_time(assignment: Assignment, seconds: float | None, now: datetime) -> None:
-    """Add the page's measure of active time, never more than the clock says has passed.
-
-    Without a measure (no script) the clock's own span counts.
-    """
-    since = max(filter(None, (assignment.opened_at, assignment.draft_saved_at)))
-    passed = max(0.0, (now - since).total_seconds())
-    assignment.seconds += passed if seconds is None else min(max(0.0, seconds), passed)
-
-
 def lock_study(study_id: int) -> Study:
     """The study as it is now, of which nobody else assigns runs until the transaction ends.
 
@@ -213,6 +168,36 @@ def _next_repeat(study: Study, user: User, *, fresh: int) -> int | None:
         return None
     eligible = list(_repeatable([study], user).values_list("item", flat=True))
     return choose_repeat(eligible, seed=seed, user_id=user.pk) if eligible else None
+
+
+def repeats_due(*, share: float, labelled: int, left: int, repeated: int) -> int:
+    """How many hidden repeats the person still gets, once all their runs are counted."""
+    return max(0, round(share * (labelled + left)) - repeated)
+
+
+def repeat_comes_next(*, seed: int, user_id: int, left: int, due: int, given: int) -> bool:
+    """Whether the next run is a repeat: mixed evenly into the last runs, then to the end."""
+    if due == 0:
+        return False
+    if left == 0:
+        return True
+    return left <= due and _shuffle_key(seed, user_id, given, "mix") % 2 == 0
+
+
+def choose_repeat(labelled: list[int], *, seed: int, user_id: int) -> int:
+    """Which of the labelled items to show again: any of those labelled longest ago.
+
+    Args:
+        labelled: ids of items that may be repeated, the oldest label first; not empty.
+    """
+    old = labelled[: max(1, len(labelled) // 2)]
+    return min(old, key=lambda item_id: _shuffle_key(seed, user_id, item_id, "repeat"))
+
+
+def _shuffle_key(seed: int, user_id: int, number: int, purpose: str) -> int:
+    """A number that is stable for one person and purpose, and unlike any other person's."""
+    text = f"{seed}:{user_id}:{number}:{purpose}".encode()
+    return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "big")
 
 
 def count_repeats_due(*, study: Study, user: User, left: int) -> int:

@@ -1,9 +1,12 @@
-"""The label form, its draft, and the reason for a skip."""
+"""The label form with what was on screen, its draft, the reason for a skip, remarks on steps."""
 
 import copy
+import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from dataclasses import fields
 from functools import cached_property
+from itertools import groupby
 from typing import Any, Self, TypeVar
 
 from django import forms
@@ -11,9 +14,9 @@ from django.http import QueryDict
 from django.utils.translation import gettext_lazy as _
 
 from judging.models import Assignment, Guideline, Success
-from judging.studies.labels.seen import looks_seen, read_seen
 from judging.studies.labels.services import Submission, draft_of, own_label
 from judging.studies.labels.ticks import (
+    NO_STEP,
     TickRow,
     clean_ticks,
     drafted_ticks,
@@ -45,7 +48,6 @@ class _Shared(dict[str, forms.Field]):
 
 MAX_TEXT = 5000
 CONFIDENCE = [("1", _("a guess")), ("2", _("fairly sure")), ("3", _("sure"))]
-NO_STEP = _("This run has no such step.")
 NEEDS_REASON = {Success.UNSURE, Success.NOT_EXECUTABLE}
 DRAFT_FIELDS = ("success", "confidence", "failure_step", "rationale")
 
@@ -239,3 +241,60 @@ class CommentForm(forms.Form):
         if not Step.objects.filter(run=self.run_id, index=step).exists():
             raise forms.ValidationError(NO_STEP)
         return step
+
+
+ANSWER, END, NOTHING = _WORDS = ("answer", "end", "nothing")
+"""What of a run was on screen, in words such as `0-3 7 end answer`: steps by number, `end` where
+the last is among them, `answer` where the final answer was in sight; `nothing` where none was;
+empty where no page told."""
+MAX_SEEN = 5000
+_SPAN = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?", re.ASCII)
+
+
+def looks_seen(text: str) -> bool:
+    """Whether it is made of such words, whatever the steps of the run are."""
+    words = text.split()
+    return len(text) <= MAX_SEEN and all(word in _WORDS or _SPAN.fullmatch(word) for word in words)
+
+
+def read_seen(text: str, steps: frozenset[int]) -> str:
+    """The same words, with `end` where it belongs.
+
+    Args:
+        text: what the page told, steps in order.
+        steps: the run's own, by number.
+
+    Raises:
+        ValueError: it is anything else, or names a step that the run does not have.
+    """
+    words = text.split()
+    if not words:
+        return ""
+    if len(text) > MAX_SEEN:
+        raise ValueError("too long")
+    seen, before, ordered = set[int](), -1, sorted(steps)
+    for word in words:
+        if word in _WORDS:
+            continue
+        span = _SPAN.fullmatch(word)
+        if span is None:
+            raise ValueError(word)
+        first, last = int(span[1]), int(span[2] or span[1])
+        if first not in steps or last not in steps or not before < first <= last:
+            raise ValueError(word)
+        seen.update(ordered[bisect_left(ordered, first) : bisect_right(ordered, last)])
+        before = last
+    told = _spans(seen, steps)
+    told += [END] if steps and max(steps) in seen else []
+    told += [ANSWER] if ANSWER in words else []
+    return " ".join(told) or NOTHING
+
+
+def _spans(seen: set[int], steps: frozenset[int]) -> list[str]:
+    """Steps that follow one another in the run, from the first to the last of each stretch."""
+    spans = []
+    for is_seen, stretch in groupby(sorted(steps), key=seen.__contains__):
+        if is_seen:
+            first, *others = stretch
+            spans.append(f"{first}-{others[-1]}" if others else f"{first}")
+    return spans

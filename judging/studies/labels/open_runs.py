@@ -1,15 +1,123 @@
-"""What a person may still label in studies, and what nobody may: one statement, however many."""
+"""What a person may still label in studies, and in which order; and what nobody may label."""
 
-from collections.abc import Iterator, Sequence
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, NamedTuple
 
 from django.db import connection
-from django.db.models import Q, QuerySet
+from django.db.models import Min, Q, QuerySet
 
 from judging.models import Assignment, Label, Study, StudyItem, StudyMember, Unblinding
-from judging.studies.labels.order import PLACE, Candidate, OpenRuns, Places
 from runs.models import User
+
+MAX_SKIPS = 2
+"""A run skipped this often is left to the others; its annotator may still take it up."""
+
+
+class Candidate(NamedTuple):
+    """A run that still needs a label which this person may give.
+
+    Attributes:
+        taken: labels given plus assignments that others hold now.
+        state: of the person's own assignment (leased, submitted, skipped); None where it never
+            was assigned.
+        held: the person's own lease on it still runs.
+        skipped_at: when it was skipped last; None where never.
+    """
+
+    item_id: int
+    taken: int
+    state: str | None = None
+    held: bool = False
+    n_skips: int = 0
+    skipped_at: datetime | None = None
+
+
+PRIME = 2**31 - 1
+PLACE = (
+    f"(((item.id %% {PRIME}) * (item.id %% {PRIME})) %% {PRIME} * %(square)s"
+    f" + (item.id %% {PRIME}) * %(line)s + %(start)s) %% {PRIME}"
+)
+"""`Places.of` as the database works it out, for parameters of those names."""
+
+
+class Places(NamedTuple):
+    """One person's order of a study's items, as a number for each: small ones come first. Everybody
+    has one of their own, so that tiredness and learning do not fall on the same runs.
+
+    A polynomial modulo a prime, so that a database finds the first of thousands by itself. Of the
+    second degree: one of the first would go through the items in steps of a few lengths, and so
+    perhaps through all runs of one agent first. All in between is less than 2**63.
+    """
+
+    square: int
+    line: int
+    start: int
+
+    @classmethod
+    def for_person(cls, *, seed: int, user_id: int) -> Places:
+        """Follows from the study's seed and the person alone, so that it never jumps."""
+        drawn = hashlib.blake2b(f"{seed}:{user_id}:order".encode(), digest_size=12).digest()
+        square, line, start = (int.from_bytes(drawn[at : at + 4], "big") for at in (0, 4, 8))
+        return cls(square % 2**30 + 1, line % 2**30, start % PRIME)
+
+    def of(self, item_id: int) -> int:
+        """Where the item stands."""
+        number = item_id % PRIME
+        return (number * number % PRIME * self.square + number * self.line + self.start) % PRIME
+
+
+@dataclass(frozen=True, slots=True)
+class OpenRuns:
+    """The runs of a study that one person may still label and that others do not fill.
+
+    Attributes:
+        n_fresh: how many were never assigned to the person.
+        next_fresh: the first of those in the person's order, the least labelled first.
+        own: those that were assigned to them.
+    """
+
+    n_fresh: int = 0
+    next_fresh: Candidate | None = None
+    own: list[Candidate] = field(default_factory=list)
+
+    def offered(self) -> Iterable[Candidate]:
+        """The person's own that still come by themselves: none that was skipped too often."""
+        leased = Assignment.State.LEASED
+        return (each for each in self.own if each.n_skips < MAX_SKIPS or each.state == leased)
+
+    def left_alone(self) -> set[Candidate]:
+        """Those that were skipped too often."""
+        return set(self.own).difference(self.offered())
+
+    def first(self, places: Places) -> Candidate | None:
+        """The one to offer now.
+
+        First what the person has in work, then the least labelled, and last what they skipped, the
+        longest ago first.
+        """
+        own = sorted(self.offered(), key=lambda each: (*_turn(each), places.of(each.item_id)))
+        if own and own[0].state == Assignment.State.LEASED:
+            return own[0]
+        return self.next_fresh or (own[0] if own else None)
+
+    def without_next(self) -> OpenRuns:
+        """As it is once the first of the fresh ones is in the person's hands."""
+        if self.next_fresh is None:
+            return self
+        taken = self.next_fresh._replace(state=Assignment.State.LEASED, held=True)
+        return OpenRuns(self.n_fresh - 1, own=[*self.own, taken])
+
+
+def _turn(own: Candidate) -> tuple[int, int, float]:
+    if own.skipped_at is None:
+        return 0, 0 if own.held else 1, 0.0
+    return 1, own.n_skips, own.skipped_at.timestamp()
+
 
 OPEN_RUNS = """
     WITH others AS (
@@ -106,6 +214,21 @@ def find_open_runs(
             waiting = numbers[assignment.item.study_id]
             waiting.own.append(_candidate(assignment, wanted[item], now))
     return Found(numbers, own)
+
+
+def next_free(studies: Sequence[Study], user: User, now: datetime) -> dict[int, datetime]:
+    """When the first run that others hold, open to this person, may become free."""
+    waiting = StudyItem.objects.filter(study__in=studies, status=StudyItem.Status.OPEN).exclude(
+        pk__in=user.labels.order_by().values("item")
+    )
+    held = Assignment.objects.filter(
+        item__in=waiting.order_by().values("pk"),
+        state=Assignment.State.LEASED,
+        is_repeat=False,
+        leased_until__gt=now,
+    )
+    others = held.exclude(user=user).order_by()
+    return dict(others.values_list("item__study").annotate(first=Min("leased_until")))
 
 
 def runs_for_nobody(study: Study) -> QuerySet[StudyItem]:

@@ -1,4 +1,6 @@
-"""What the annotation page shows, the one with nothing left to annotate, and one's progress."""
+"""What the annotation page shows and what stands beside it: one's progress, settled examples; and
+the page with nothing left to annotate.
+"""
 
 from __future__ import annotations
 
@@ -12,17 +14,23 @@ from statistics import median
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from django.db.models import Count, Exists, Min, OuterRef, QuerySet, Subquery, Window
+from django.db.models import Count, Exists, OuterRef, Prefetch, Subquery, Window
 from django.db.models.functions import RowNumber
 from django.utils import timezone
 
-from judging.models import Assignment, Dispute, Label, LabelRevision, StepComment, Study, StudyItem
+from judging.models import Assignment, Dispute, Label, LabelRevision, Study, StudyItem, Success
 from judging.models.labels import UNDO_S
-from judging.studies.blinding import states_hidden_from, visibility_while_labelling
+from judging.studies.access import record_unblindings
+from judging.studies.blinding import (
+    is_blinded_to,
+    items_with_open_labels,
+    states_hidden_from,
+    visibility_while_labelling,
+)
 from judging.studies.labels.assignment import Offer, repeats_due_by_study
 from judging.studies.labels.forms import LabelForm, SkipForm
-from judging.studies.labels.open_runs import find_open_runs
-from judging.studies.labels.order import OpenRuns
+from judging.studies.labels.open_runs import OpenRuns, find_open_runs, next_free
+from judging.studies.labels.state import own_comments
 from judging.studies.protocols import guideline_context
 from runs.models import Attachment, Run, User
 from runs.viewer.timeline.timeline import timeline_context
@@ -81,7 +89,7 @@ def _progress(
     for pk, due in repeats_due_by_study(studies=still_open, user=user, left=fresh).items():
         offered[pk] += due
     without = [study for study in still_open if not offered[study.pk]]
-    free = _next_free(without, user, timezone.now()) if without else {}
+    free = next_free(without, user, timezone.now()) if without else {}
     progress = {}
     for study in studies:
         own, left = given.get(study.pk, OwnLabels()), offered.get(study.pk, 0)
@@ -166,21 +174,6 @@ class OwnLabels:
         return median(times) if len(times) >= ENOUGH else None
 
 
-def _next_free(studies: Sequence[Study], user: User, now: datetime) -> dict[int, datetime]:
-    """When the first run that others hold, open to this person, may become free."""
-    waiting = StudyItem.objects.filter(study__in=studies, status=StudyItem.Status.OPEN).exclude(
-        pk__in=user.labels.order_by().values("item")
-    )
-    held = Assignment.objects.filter(
-        item__in=waiting.order_by().values("pk"),
-        state=Assignment.State.LEASED,
-        is_repeat=False,
-        leased_until__gt=now,
-    )
-    others = held.exclude(user=user).order_by()
-    return dict(others.values_list("item__study").annotate(first=Min("leased_until")))
-
-
 def annotate_context(
     assignment: Assignment, user: User, form: LabelForm | None = None, offer: Offer | None = None
 ) -> dict[str, Any]:
@@ -237,13 +230,6 @@ READ = (
 """What the page and its timeline read of a run, beside what `visible_with` adds."""
 
 
-def own_comments(assignment: Assignment) -> QuerySet[StepComment]:
-    """The person's remarks on the run; in a hidden repeat only those made in it."""
-    return StepComment.objects.filter(
-        item=assignment.item_id, author=assignment.user_id, is_repeat=assignment.is_repeat
-    )
-
-
 def done_context(study: Study, user: User) -> dict[str, Any]:
     """Why there is nothing to annotate now, what happens next, and what can still be done."""
     own = StudyItem.objects.filter(study=study, labels__annotator=user, labels__is_repeat=False)
@@ -265,3 +251,46 @@ def done_context(study: Study, user: User) -> dict[str, Any]:
         "n_settled": labelled.filter(status=StudyItem.Status.SETTLED).count(),
         "given": given.just_given,
     }
+
+
+EXAMPLES, LOOKED_AT = 3, 20
+
+
+def examples_beside(assignment: Assignment, user: User) -> list[StudyItem]:
+    """Settled runs of other tasks that the person labelled in this study, the newest of each; a
+    success and a failure are among them where there are both.
+
+    None of a run that the person is to judge, or is judging again, anywhere. That they have seen
+    these is recorded: none of them is shown to them again as a hidden repeat. Each has
+    `own_labels`.
+    """
+    task = assignment.item.run.task
+    own = Label.objects.independent().filter(annotator=user)
+    settled = items_with_open_labels(user).filter(
+        Exists(own.filter(item=OuterRef("pk"))),
+        study=assignment.item.study_id,
+        status=StudyItem.Status.SETTLED,
+    )
+    others = settled.exclude(run__task=task.pk).exclude(
+        run__task__external_id=task.external_id, run__task__task_set__name=task.task_set.name
+    )
+    newest = list(
+        others.exclude(is_blinded_to("run", user))
+        .select_related("verdict", "run__task")
+        .prefetch_related(Prefetch("labels", own, to_attr="own_labels"))
+        .order_by("-verdict__decided_at", "-pk")[:LOOKED_AT]
+    )
+    by_task: dict[str, StudyItem] = {}
+    for item in newest:
+        by_task.setdefault(item.run.task.external_id, item)
+    found = _of_both_verdicts(list(by_task.values()))
+    record_unblindings(user=user, items=found, reason="examples beside the guidelines")
+    return found
+
+
+def _of_both_verdicts(items: list[StudyItem]) -> list[StudyItem]:
+    """As many as are shown, in their order: the first of each verdict, then the others."""
+    first_of = {item.verdict.verdict: item for item in reversed(items)}
+    both = [first_of[each] for each in (Success.SUCCESS, Success.FAILURE) if each in first_of]
+    chosen = [*both, *(item for item in items if item not in both)][:EXAMPLES]
+    return sorted(chosen, key=items.index)

@@ -4,7 +4,6 @@ Locks are always taken in the order study, item, assignment, so that nobody wait
 a label needs is the item's lock: that closes each pair once, and people on other runs continue.
 """
 
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
@@ -14,21 +13,18 @@ from django.utils import timezone
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-from judging.models import (
-    Assignment,
-    Label,
-    LabelRevision,
-    MilestoneTick,
-    StepComment,
-    StudyItem,
-    Success,
-)
+from judging.models import Assignment, Label, LabelRevision, StepComment, StudyItem, Success
 from judging.models.labels import UNDO_GRACE_S, UNDO_S
 from judging.studies.access import LABEL_CHANGED, LABEL_SUBMITTED, LABEL_UNDONE
 from judging.studies.disputes.services import closing_row
-from judging.studies.labels.assignment import add_active_time, is_annotator, lease_length
-from judging.studies.labels.state import LabelState, held_assignment, label_state_of
-from judging.studies.labels.ticks import Tick, tick_fields
+from judging.studies.labels.assignment import is_annotator, lease_length
+from judging.studies.labels.state import (
+    LabelState,
+    add_active_time,
+    held_assignment,
+    label_state_of,
+)
+from judging.studies.labels.ticks import Tick, store_ticks, tick_fields
 from runs.accounts.audit_log import record_entry
 from runs.models import User
 from runs.models.audit_log import AuditKind
@@ -80,7 +76,7 @@ class Submission:
         version: of the person's label that the form changes; None for a first label.
         seconds: active time since the last save; None where the page could not measure it.
         guideline: key of the version that was on the page; the newest counts where it is none.
-        seen: what was on screen, in the words of `seen.read_seen`.
+        seen: what was on screen, in the words of `forms.read_seen`.
     """
 
     success: Success
@@ -163,7 +159,7 @@ def _first(
         **{name: getattr(submission, name) for name in LABEL_FIELDS},
     )
     label.save(force_insert=True)
-    MilestoneTick.objects.bulk_create(_ticks(label, submission.ticks))
+    store_ticks(label, submission.ticks)
     _finish(assignment)
     if not assignment.is_repeat:
         item.n_labels += 1
@@ -191,7 +187,7 @@ def _change(
     label.idempotency_key = submission.key
     label.save()
     label.ticks.all().delete()
-    MilestoneTick.objects.bulk_create(_ticks(label, submission.ticks))
+    store_ticks(label, submission.ticks)
     _finish(assignment)
     version = submission.version + 1
     _record(LABEL_CHANGED, assignment.item, assignment.user, version, seen=label.seen)
@@ -205,17 +201,6 @@ def _record(
     changes = {} if version is None else {"before": f"{version}", "after": f"{version + 1}"}
     words = f"study {item.study_id}" + (f", saw {seen}" if seen else "")
     record_entry(kind, about=("run", item.run_id), words=words, user=user, **changes)
-
-
-def _ticks(label: Label, ticks: Iterable[Tick]) -> Iterator[MilestoneTick]:
-    for tick in ticks:
-        yield MilestoneTick(
-            label=label,
-            milestone_id=tick.milestone,
-            achieved=tick.achieved,
-            step=tick.step,
-            lost_step=tick.lost_step,
-        )
 
 
 def _finish(assignment: Assignment) -> None:

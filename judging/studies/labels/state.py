@@ -1,15 +1,20 @@
-"""What one person may do about one run of a study, and their assignment while they do it."""
+"""What one person may do about one run of a study, and what is theirs while they do it: the
+assignment, its draft and time, their remarks on steps.
+"""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
 
 from django.db import connection, transaction
 from django.db.models import BigIntegerField, QuerySet
 from django.utils import timezone
 
-from judging.models import Assignment, StudyItem, StudyMember
-from judging.studies.labels.assignment import lock_study
+from judging.models import Assignment, StepComment, StudyItem, StudyMember
+from judging.studies.labels.assignment import lease_length, lock_study
+from runs.models import User
 
 LARGEST_KEY = BigIntegerField.MAX_BIGINT
 FACTS = """
@@ -172,3 +177,49 @@ def held_assignment(*, assignment: int, user: int, study: int) -> Iterator[Assig
             lock_study(study)
             held = locked.first()
         yield held
+
+
+@transaction.atomic
+def save_draft(
+    *, assignment: Assignment, user: User, draft: dict[str, Any] | None, seconds: float | None
+) -> datetime:
+    """Keep what has been filled in so far, and the assignment; returns when.
+
+    Args:
+        draft: None for a mere sign of life, which leaves the draft as it is.
+        seconds: active time since the last save, as the page measured it.
+    """
+    now = timezone.now()
+    current = Assignment.objects.select_for_update().get(pk=assignment.pk, user=user)
+    if current.state != Assignment.State.SKIPPED:
+        add_active_time(current, seconds, now)
+        current.draft = current.draft if draft is None else draft
+        current.draft_saved_at = now
+        is_held = current.state == Assignment.State.LEASED and current.leased_until > now
+        if is_held:  # an expired one may have gone to somebody else
+            current.leased_until = now + lease_length()
+        current.save()
+    return now
+
+
+def drop_draft(assignment: Assignment) -> None:
+    """Give up what was filled in to change the label; another draft stays."""
+    changes = Assignment.objects.filter(pk=assignment.pk, state=Assignment.State.SUBMITTED)
+    changes.update(draft={})
+
+
+def add_active_time(assignment: Assignment, seconds: float | None, now: datetime) -> None:
+    """Add the page's measure of active time, never more than the clock says has passed.
+
+    Without a measure (no script) the clock's own span counts.
+    """
+    since = max(filter(None, (assignment.opened_at, assignment.draft_saved_at)))
+    passed = max(0.0, (now - since).total_seconds())
+    assignment.seconds += passed if seconds is None else min(max(0.0, seconds), passed)
+
+
+def own_comments(assignment: Assignment) -> QuerySet[StepComment]:
+    """The person's remarks on the run; in a hidden repeat only those made in it."""
+    return StepComment.objects.filter(
+        item=assignment.item_id, author=assignment.user_id, is_repeat=assignment.is_repeat
+    )

@@ -10,11 +10,12 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from pydantic import BaseModel, ConfigDict, NonNegativeInt, TypeAdapter, ValidationError
 
-from judging.models import Assignment, MilestoneTick, Success
+from judging.models import Assignment, Label, MilestoneTick, Success
 from runs.models import Milestone
 from webagent.milestones.findings import Finding
 
 REACHED, NOT_REACHED = "yes", "no"
+NO_STEP = gettext_lazy("This run has no such step.")
 
 
 class _Written(BaseModel):
@@ -99,6 +100,19 @@ class Tick(NamedTuple):
     lost_step: int | None = None
 
 
+def store_ticks(label: Label, ticks: Iterable[Tick]) -> None:
+    MilestoneTick.objects.bulk_create(
+        MilestoneTick(
+            label=label,
+            milestone_id=tick.milestone,
+            achieved=tick.achieved,
+            step=tick.step,
+            lost_step=tick.lost_step,
+        )
+        for tick in ticks
+    )
+
+
 ASKED_FOR = (Success.SUCCESS, Success.FAILURE)
 """Verdicts with which every milestone is to be answered; with the others it may be left open."""
 ANSWERS = [(REACHED, gettext_lazy("reached")), (NOT_REACHED, gettext_lazy("not reached"))]
@@ -167,7 +181,7 @@ def refuse_unknown_steps(
         for part in ("step", "lost_step"):
             name = field_name(milestone.pk, part)
             if cleaned.get(name) is not None and cleaned[name] not in known:
-                form.add_error(name, _("This run has no such step."))
+                form.add_error(name, NO_STEP)
 
 
 def drafted_ticks(data: QueryDict) -> dict[str, str]:
@@ -178,11 +192,10 @@ def drafted_ticks(data: QueryDict) -> dict[str, str]:
 
 
 def _step_field(label: str, part: str) -> forms.IntegerField:
-    words = _("This run has no such step.")
     return forms.IntegerField(
         label=label,
         required=False,
         min_value=0,
         widget=forms.NumberInput(attrs={"data-part": part}),
-        error_messages={"invalid": words, "min_value": words},
+        error_messages={"invalid": NO_STEP, "min_value": NO_STEP},
     )

@@ -19,16 +19,13 @@ from judging.models import Assignment, Label, Study, StudyItem
 from judging.studies.labels.assignment import (
     NotAssignableError,
     annotated_study,
-    drop_draft,
     offer_from,
     reassign,
-    save_draft,
     skip,
 )
-from judging.studies.labels.examples import examples_beside
 from judging.studies.labels.forms import CommentForm, LabelForm, SkipForm, read_draft, read_seconds
-from judging.studies.labels.order import MAX_SKIPS
-from judging.studies.labels.pages import annotate_context, done_context, own_comments
+from judging.studies.labels.open_runs import MAX_SKIPS
+from judging.studies.labels.pages import annotate_context, done_context, examples_beside
 from judging.studies.labels.services import (
     LabelClosedError,
     LabelledElsewhereError,
@@ -39,7 +36,13 @@ from judging.studies.labels.services import (
     store_label,
     undo_label,
 )
-from judging.studies.labels.state import held_assignment, own_assignment
+from judging.studies.labels.state import (
+    drop_draft,
+    held_assignment,
+    own_assignment,
+    own_comments,
+    save_draft,
+)
 from runs.interface.requests import AppRequest, wants_partial
 from runs.models.parsing import ids_of, read_number
 

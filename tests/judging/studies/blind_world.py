@@ -33,7 +33,8 @@ from judging.models import (
 )
 from judging.replication.services import take_up
 from judging.studies.disputes.services import add_message, decide
-from judging.studies.labels.assignment import save_draft, skip
+from judging.studies.labels.assignment import skip
+from judging.studies.labels.state import save_draft
 from runs.catalogue.milestones.services import set_milestones
 from runs.models import (
     AgentConfiguration,

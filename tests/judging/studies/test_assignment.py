@@ -10,10 +10,10 @@ from django.utils import timezone
 from judging.models import Assignment, Label, Study, StudyItem, StudyMember
 from judging.portability.judgements.label_files import import_labels
 from judging.studies.access import record_unblinding
-from judging.studies.labels.assignment import NotAssignableError, reassign, save_draft, skip
-from judging.studies.labels.open_runs import runs_for_nobody
-from judging.studies.labels.order import Places
+from judging.studies.labels.assignment import NotAssignableError, reassign, skip
+from judging.studies.labels.open_runs import Places, runs_for_nobody
 from judging.studies.labels.services import LeaseLostError, submit_label
+from judging.studies.labels.state import save_draft
 from judging.studies.services import close_study, remove_member, set_member
 from tests.judging.factories import (
     annotators_of,

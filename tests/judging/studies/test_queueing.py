@@ -5,14 +5,8 @@ from itertools import pairwise
 
 import pytest
 
-from judging.studies.labels.order import (
-    Candidate,
-    OpenRuns,
-    Places,
-    choose_repeat,
-    repeat_comes_next,
-    repeats_due,
-)
+from judging.studies.labels.assignment import choose_repeat, repeat_comes_next, repeats_due
+from judging.studies.labels.open_runs import Candidate, OpenRuns, Places
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
 EARLIER = datetime(2026, 11, 21, 9, tzinfo=UTC)
