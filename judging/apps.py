@@ -17,11 +17,11 @@ class JudgingConfig(AppConfig):
         import_module("judging.evaluating.tasks")
         # Models are loaded only now.
         from judging.extension import EXTENSION
+        from judging.studies.integrity import date_rows
         from runs.models.extension import register
 
         register(EXTENSION)
         roles = import_module("judging.studies.access")
         last = [each for each in apps.get_app_configs() if each.models_module][-1]  # all exist then
         post_migrate.connect(roles.sync_roles, sender=last, dispatch_uid="judging.sync_roles")
-        ages = import_module("judging.studies.ages")
-        post_migrate.connect(ages.date_rows, sender=self, dispatch_uid="judging.date_rows")
+        post_migrate.connect(date_rows, sender=self, dispatch_uid="judging.date_rows")

@@ -1,6 +1,6 @@
 """Items of studies keep their runs' age.
 
-The older code stores none; `judging.studies.ages` fills it in after every `migrate`.
+The older code stores none; `judging.studies.integrity` fills it in after every `migrate`.
 """
 
 from django.db import migrations, models

@@ -21,8 +21,8 @@ from judging.models import (
     StudyItem,
     StudyMember,
 )
-from judging.studies.ages import date_rows
 from judging.studies.disputes.services import add_message, decide
+from judging.studies.integrity import date_rows
 from judging.studies.labels.assignment import skip
 from runs.models import Run
 from runs.operations.integrity import all_invariants, constraints_of, missing_constraints

@@ -7,8 +7,8 @@ import pytest
 from django.test import Client
 
 from judging.models import StudyItem
-from judging.studies.ages import date_rows
 from judging.studies.blinding import StudyPolicy
+from judging.studies.integrity import date_rows
 from runs.models import Run, User, visibility
 from runs.models.visibility import NewestRuns
 from runs.viewer.run_list import tables

@@ -13,7 +13,7 @@ from judging.evaluating.probing import AttackResult, Probe, judgements, probe, p
 from judging.evaluators.judges.injections import ATTACKS
 from judging.evaluators.registry import REGISTRY, UnknownEvaluatorError
 from judging.statistics.figures import Share, Undefined
-from judging.studies.management.arguments import study_named
+from judging.studies.management import study_named
 from runs.catalogue.agents.choices import ModelUnavailableError
 from runs.interface.terminal import at_most, dollars, progress_bar
 

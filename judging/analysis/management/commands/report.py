@@ -21,7 +21,7 @@ from judging.analysis.experiments.pairs import By
 from judging.analysis.reports.registry import Registry
 from judging.analysis.reports.writing import ENDINGS, write, write_document
 from judging.models import Study
-from judging.studies.management.arguments import study_named
+from judging.studies.management import study_named
 
 
 class Command(BaseCommand):

@@ -25,7 +25,7 @@ from judging.evaluators.registry import (
     usable_entry,
 )
 from judging.models import EvaluationBatch, Study
-from judging.studies.management.arguments import study_named
+from judging.studies.management import study_named
 from runs.catalogue.agents.choices import ModelUnavailableError
 from runs.interface.terminal import at_most, dollars, interruptible, progress_bar
 from runs.queue.jobs import cost_in_words

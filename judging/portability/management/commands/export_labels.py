@@ -7,7 +7,7 @@ from django.core.management.base import BaseCommand, CommandParser
 
 from judging.portability.judgements.data_tables import JUDGEMENTS, everything_of
 from judging.portability.management.commands.export_table import write_table
-from judging.studies.management.arguments import study_named
+from judging.studies.management import study_named
 
 
 class Command(BaseCommand):

@@ -9,7 +9,7 @@ from django.core.management.base import BaseCommand, CommandParser
 from judging.portability.study_report.pages import Choices
 from judging.portability.study_report.writing import write_report
 from judging.studies.access import STUDY_EXPORTED
-from judging.studies.management.arguments import study_named
+from judging.studies.management import study_named
 from runs.accounts.audit_log import record_entry
 from runs.interface.terminal import file_errors, progress_bar
 

@@ -8,7 +8,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from judging.models import Study
 from judging.portability.study_bundles.services import write_study
 from judging.studies.access import STUDY_EXPORTED
-from judging.studies.management.arguments import study_named
+from judging.studies.management import study_named
 from runs.accounts.audit_log import record_entry
 from runs.exports.management.commands.export_runs import add_blinding, export_with_progress
 from runs.exports.services import ExportFormat, replacing

@@ -15,7 +15,7 @@ from judging.portability.judgements.data_tables import (
 )
 from judging.portability.judgements.table_writing import DATA_FORMATS
 from judging.studies.access import STUDY_EXPORTED
-from judging.studies.management.arguments import study_named
+from judging.studies.management import study_named
 from runs.accounts.audit_log import record_entry
 from runs.interface.terminal import experiment_named, file_errors
 from runs.models import Experiment
