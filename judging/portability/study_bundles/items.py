@@ -36,7 +36,7 @@ from judging.portability.study_bundles.tasks import TaskLines, milestones_by_key
 from runs.models import Run
 
 AT_ONCE = 200
-RUN_PARTS = ("record", "evidence", "goal", "final_answer")
+RUN_PARTS = ("run__record", "run__evidence", "run__goal", "run__final_answer")
 """Large columns of runs that no line here needs."""
 AUTHORITATIVE = "another study has settled it before, so its verdict here is not the run's"
 FIELD = re.compile(r"^milestone_(\w+?)(_step|_lost_step)?$")
@@ -82,7 +82,7 @@ class ItemLines:
         items = (
             StudyItem.objects.filter(study=self._study)
             .select_related("run", "verdict__decided_by", "dispute")
-            .defer(*(f"run__{name}" for name in RUN_PARTS))
+            .defer(*RUN_PARTS)
             .prefetch_related(
                 "assignments__user",
                 "comments__author",

@@ -15,7 +15,6 @@ from typing import BinaryIO
 from django.db import IntegrityError, transaction
 
 from judging.models import Study
-from judging.portability.study_bundles.judged import store_evaluators
 from judging.portability.study_bundles.kinds import (
     FOLDER,
     FORMAT,
@@ -27,7 +26,7 @@ from judging.portability.study_bundles.kinds import (
 from judging.portability.study_bundles.reading import BundleError, StudyBundle, holds_bundle
 from judging.portability.study_bundles.storing import BundleStore, StudyReport
 from judging.portability.study_bundles.study import StudyContents, store_study
-from judging.portability.study_bundles.tasks import store_tasks
+from judging.portability.study_bundles.tasks import store_evaluators, store_tasks
 from judging.studies.access import STUDY_IMPORTED
 from runs.accounts.audit_log import record_entry
 from runs.exports.services import StoredBlobs, bundles_of

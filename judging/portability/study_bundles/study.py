@@ -1,18 +1,32 @@
-"""A study out and in: as the lines of its bundle, in an order that follows from what they say."""
+"""A study and what was said of its runs, out and in: lines in an order that follows from them."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any
+from itertools import groupby
+from operator import attrgetter
+from typing import Any, TypeVar
+from uuid import UUID
 
 from django.db.models import Q, QuerySet
 
-from judging.models import EvaluatorVersion, Guideline, Study, StudyMember, Unblinding
-from judging.portability.study_bundles.items import ItemLines, ItemStore
-from judging.portability.study_bundles.judged import (
-    attachment_lines,
-    evaluation_lines,
-    failure_tag_lines,
-    review_lines,
-    store_judged,
+from judging.models import (
+    Evaluation,
+    EvaluatorVersion,
+    FailureCauseTag,
+    FailureReview,
+    Guideline,
+    Study,
+    StudyMember,
+    Unblinding,
+)
+from judging.models.evaluations import IMPORTED_KEY
+from judging.portability.study_bundles.items import AT_ONCE, RUN_PARTS, ItemLines, ItemStore
+from judging.portability.study_bundles.kinds import (
+    AttachmentLine,
+    EvaluationLine,
+    FailureTagLine,
+    FailureTagPart,
+    ReviewLine,
+    ReviewPart,
 )
 from judging.portability.study_bundles.learned import (
     hint_set_lines,
@@ -26,15 +40,18 @@ from judging.portability.study_bundles.records import (
     ItemLine,
     Line,
     MemberLine,
+    RunRef,
     StudyLine,
     UnblindingLine,
 )
-from judging.portability.study_bundles.storing import BundleStore, insert, is_same
+from judging.portability.study_bundles.storing import BundleStore, find_task, insert, is_same
 from judging.portability.study_bundles.tasks import TaskLines
 from runs.models import Run
 from webagent.trajectory.canonical import hashed_json
 from webagent.trajectory.intake import Problem
 
+P = TypeVar("P", ReviewPart, FailureTagPart)
+RunIds = QuerySet[Run, Any] | list[UUID]
 NO_MEMBER = "somebody who is no member here has a part in it"
 OTHER_STUDY = "another study has this name here; import this one under another name"
 
@@ -49,7 +66,7 @@ class StudyContents:
     def lines(self) -> Mapping[str, Callable[[], Iterable[Line]]]:
         """What writes each file; the names are those of `kinds.KINDS`."""
         return {
-            "study.jsonl": self.head,
+            "study.jsonl": lambda: [StudyLine.of(self._study)],
             "task_sets.jsonl": self._tasks.sets,
             "tasks.jsonl": self._tasks.tasks,
             "milestones.jsonl": self._tasks.milestones,
@@ -59,9 +76,9 @@ class StudyContents:
             "items.jsonl": self.items,
             "unblindings.jsonl": self.unblindings,
             "evaluations.jsonl": lambda: evaluation_lines(self._ids()),
-            "reviews.jsonl": lambda: review_lines(self._ids()),
-            "failure_tags.jsonl": lambda: failure_tag_lines(self._ids()),
-            "attachments.jsonl": lambda: attachment_lines(self._ids()),
+            "reviews.jsonl": lambda: _review_lines(self._ids()),
+            "failure_tags.jsonl": lambda: _failure_tag_lines(self._ids()),
+            "attachments.jsonl": lambda: _attachment_lines(self._ids()),
             "hint_sets.jsonl": lambda: hint_set_lines(self._ids()),
             "knowledge_sets.jsonl": lambda: knowledge_set_lines(self._ids()),
         }
@@ -69,9 +86,6 @@ class StudyContents:
     @property
     def runs(self) -> QuerySet[Run]:
         return Run.objects.filter(study_items__study=self._study).order_by("study_items__position")
-
-    def head(self) -> Iterator[StudyLine]:
-        yield StudyLine.of(self._study)
 
     def items(self) -> Iterator[ItemLine]:
         """One line a run, with all that was said of it in the study."""
@@ -100,6 +114,117 @@ class StudyContents:
         return map(MemberLine.of, rows)
 
 
+def evaluation_lines(run_ids: RunIds) -> Iterator[EvaluationLine]:
+    """What evaluators said of the runs."""
+    rows = (
+        Evaluation.objects.filter(run__in=run_ids)
+        .select_related("run", "evaluator", "task__task_set")
+        .defer(*RUN_PARTS)
+        .order_by("run_id", "evaluator__config_hash", "created_at", "pk")
+    )
+    return map(EvaluationLine.of, rows.iterator(AT_ONCE))
+
+
+def _review_lines(run_ids: RunIds) -> Iterator[ReviewLine]:
+    """What people said of how the runs failed, one line a run."""
+    for run, reviews in _by_run(FailureReview, ReviewPart, run_ids):
+        yield ReviewLine(run=run, reviews=reviews)
+
+
+def _failure_tag_lines(run_ids: RunIds) -> Iterator[FailureTagLine]:
+    """What people said of why runs of a screenshot-only agent failed, one line a run."""
+    for run, tags in _by_run(FailureCauseTag, FailureTagPart, run_ids):
+        yield FailureTagLine(run=run, tags=tags)
+
+
+def _by_run(
+    model: type[FailureReview | FailureCauseTag], kind: type[P], run_ids: RunIds
+) -> Iterator[tuple[RunRef, list[P]]]:
+    rows = model._default_manager.filter(run__in=run_ids).select_related("run", "by")
+    ordered = rows.defer(*RUN_PARTS).order_by("run_id", "at", "pk").iterator(AT_ONCE)
+    for run, of_run in groupby(ordered, key=attrgetter("run")):
+        yield RunRef.of(run), kind.of_all(list(of_run))
+
+
+def _attachment_lines(run_ids: RunIds) -> Iterator[AttachmentLine]:
+    """The files that belong to what evaluators said."""
+    rows = Attachment.objects.filter(run__in=run_ids, role=EVALUATION_ROLE)
+    rows = rows.select_related("run", "blob")
+    return map(AttachmentLine.of, rows.order_by("run_id", "step_index", "name", "blob_id"))
+
+
+def _store_judged(store: BundleStore) -> None:
+    """Store what is missing of evaluations, their files, and words on failures."""
+    for line in store.bundle.lines(EvaluationLine):
+        _store_evaluation(store, line)
+    _store_attachments(store)
+    for review in store.bundle.lines(ReviewLine):
+        run = store.run(review.run, "reviews.jsonl")
+        here = next(_review_lines([run.pk]), None)
+        if _is_new(store, "reviews", review, here, f"words on the failure of run {run.pk}"):
+            store.insert_history(FailureReview, review.reviews, run=run)
+    for tagged in store.bundle.lines(FailureTagLine):
+        run = store.run(tagged.run, "failure_tags.jsonl")
+        there = next(_failure_tag_lines([run.pk]), None)
+        if _is_new(store, "failure_tags", tagged, there, f"why run {run.pk} failed"):
+            store.insert_history(FailureCauseTag, tagged.tags, run=run)
+
+
+def _is_new(store: BundleStore, kind: str, there: Line, here: Line | None, what: str) -> bool:
+    """Whether nothing of it is here; what is here otherwise is named."""
+    return store.report.is_new(kind, is_same(there, here), f"{what}: is otherwise here, and stays")
+
+
+def _store_evaluation(store: BundleStore, line: EvaluationLine) -> None:
+    run = store.run(line.run, "evaluations.jsonl")
+    here = Evaluation.objects.filter(pk=line.id)
+    own = Run.objects.filter(evaluations__in=here.values("pk")).values("pk")
+    same = next((each for each in evaluation_lines(own) if each.id == line.id), None)
+    if not _is_new(store, "evaluations", line, same, f"evaluation {line.id}"):
+        return
+    evaluator = store.evaluators[line.evaluator]
+    current = Evaluation.objects.filter(run=run, evaluator=evaluator, is_current=True)
+    standing = current.first() if line.is_current else None
+    if standing and _says_the_same(standing, line):
+        standing.delete()
+        standing = None
+    if standing:
+        store.report.conflict(
+            f"evaluation {line.id}: the evaluator has another newest verdict on the run"
+        )
+    is_current = line.is_current and standing is None
+    task = find_task(line.task)
+    store.insert(Evaluation, [line], run=run, task=task, is_current=is_current)
+
+
+def _says_the_same(here: Evaluation, there: EvaluationLine) -> bool:
+    """Whether it was worked out here again, by rules and for nothing, as runs are that come in.
+
+    What came in there from a file says its verdict and score alone, the same rules here also why;
+    and without a verdict they give no score.
+    """
+    if here.batch_id is not None or here.cost or IMPORTED_KEY in here.record:
+        return False
+    if IMPORTED_KEY in there.record:
+        return here.verdict == there.verdict and here.score in (there.score, None)
+    said = (here.verdict, here.score, here.reason, here.details)
+    return said == (there.verdict, there.score, there.reason, there.details)
+
+
+def _store_attachments(store: BundleStore) -> None:
+    for line in store.bundle.lines(AttachmentLine):
+        run = store.run(line.run, "attachments.jsonl")
+        if line.sha256 not in known_hashes([line.sha256]):
+            name = blob_name(line.sha256, line.media_type)
+            batch = BlobBatch()
+            batch.add(store.bundle.blob(line.sha256, name), line.media_type)
+            batch.save()
+        _, is_new = Attachment.objects.get_or_create(
+            run=run, step_index=line.step, role=EVALUATION_ROLE, name=line.name, blob_id=line.sha256
+        )
+        (store.report.new if is_new else store.report.already_there)["attachments"] += 1
+
+
 def store_study(store: BundleStore, name: str | None) -> Study:
     """Store a study whose tasks and runs are here. Inside a transaction.
 
@@ -109,7 +234,7 @@ def store_study(store: BundleStore, name: str | None) -> Study:
     study, is_new = _study(store, name)
     _guidelines(store, study, is_new)
     _members(store, study, is_new)
-    store_judged(store)
+    _store_judged(store)
     _items(store, study, is_new)
     store_learned(store)
     return study

@@ -1,4 +1,4 @@
-"""What the runs of a study rest on, out and in: task sets, tasks, milestones."""
+"""What the runs of a study rest on: task sets, tasks and milestones, out and in; evaluators, in."""
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -7,8 +7,14 @@ from typing import Any
 
 from django.db.models import QuerySet
 
-from judging.models import Evaluation
-from judging.portability.study_bundles.records import MilestoneLine, TaskLine, TaskRef, TaskSetLine
+from judging.models import Evaluation, EvaluatorVersion
+from judging.portability.study_bundles.records import (
+    EvaluatorLine,
+    MilestoneLine,
+    TaskLine,
+    TaskRef,
+    TaskSetLine,
+)
 from judging.portability.study_bundles.storing import BundleStore, StudyReport, find_task, is_same
 from runs.models import Milestone, Run, Task, TaskRevision, TaskSet
 
@@ -140,6 +146,17 @@ def _store_milestones(store: BundleStore) -> None:
         words = f"milestones of task {ref.id}: are otherwise here"
         if store.report.is_new("milestones", here == there if here else None, words, len(lines)):
             store.insert(Milestone, lines, task=task)
+
+
+def store_evaluators(store: BundleStore) -> None:
+    """Make the evaluators that are missing. Before the runs, which are judged as they come in."""
+    for line in store.bundle.lines(EvaluatorLine):
+        here = EvaluatorVersion.objects.filter(config_hash=line.config_hash).first()
+        said = (line.name, line.version, line.kind)
+        same = None if here is None else (here.name, here.version, here.kind) == said
+        words = f"evaluator {line.name} {line.version}: is {here} here"
+        if store.report.is_new("evaluators", same, words):
+            store.insert(EvaluatorVersion, [line])
 
 
 def milestones_by_key(store: BundleStore) -> dict[str, int]:

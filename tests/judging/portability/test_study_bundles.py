@@ -32,9 +32,9 @@ from judging.models import (
     StudyMember,
     Unblinding,
 )
-from judging.portability.study_bundles.judged import evaluation_lines
 from judging.portability.study_bundles.reading import BundleError
 from judging.portability.study_bundles.services import import_study, write_study
+from judging.portability.study_bundles.study import evaluation_lines
 from judging.studies.disputes.services import decide
 from runs.imports.storing import import_bundle
 from runs.knowledge.web.sets import NewEntry, fill
