@@ -35,9 +35,8 @@ from judging.portability.judgements.columns import (
     VERDICT,
     DataColumn,
 )
-from judging.portability.judgements.evaluations import evaluation_record
-from judging.portability.judgements.label_rows import label_rows
-from judging.portability.judgements.labels import adjudication_record
+from judging.portability.judgements.labels import label_rows
+from judging.portability.judgements.verdicts import adjudication_record, evaluation_record
 from judging.studies.blinding import items_with_open_labels
 from runs.models import Run, User
 from webagent.trajectory.canonical import canonical_json

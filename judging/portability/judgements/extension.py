@@ -20,19 +20,19 @@ from judging.models import (
     StudyItem,
 )
 from judging.models.evaluations import IMPORTED_KEY
-from judging.portability.judgements.evaluations import (
-    KnownEvaluations,
-    evaluation_record,
-    store_evaluation,
-)
-from judging.portability.judgements.label_rows import label_records
 from judging.portability.judgements.labels import (
     KnownLabels,
-    adjudication_record,
+    label_records,
     referred_labels,
+    store_label,
+)
+from judging.portability.judgements.verdicts import (
+    KnownEvaluations,
+    adjudication_record,
+    evaluation_record,
     settle,
     store_adjudication,
-    store_label,
+    store_evaluation,
 )
 from judging.portability.study_bundles.reading import holds_bundle
 from judging.portability.study_bundles.services import after_runs, before_runs

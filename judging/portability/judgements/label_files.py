@@ -13,18 +13,18 @@ from django.db.models import F
 
 from judging.models import ReferenceVerdict, Study, StudyItem
 from judging.portability.judgements.columns import KNOWN
-from judging.portability.judgements.evaluations import KnownEvaluations, store_evaluation
-from judging.portability.judgements.labels import (
-    KnownLabels,
+from judging.portability.judgements.labels import KnownLabels, store_label
+from judging.portability.judgements.row_records import RunsNamed, record_of
+from judging.portability.judgements.rows import Row, read_rows
+from judging.portability.judgements.stub_runs import StubRuns
+from judging.portability.judgements.verdicts import (
+    KnownEvaluations,
     close_items,
     closed_before,
     settle,
     store_adjudication,
-    store_label,
+    store_evaluation,
 )
-from judging.portability.judgements.row_records import RunsNamed, record_of
-from judging.portability.judgements.rows import Row, read_rows
-from judging.portability.judgements.stub_runs import StubRuns
 from judging.studies.access import LABELS_IMPORTED, record_unblindings
 from judging.studies.imported import Places, account_name, check_study_name
 from runs.accounts.audit_log import record_entry

@@ -1,21 +1,20 @@
-"""Labels and reference verdicts in; reference verdicts out."""
+"""Labels in and out, as records and as rows of a table: a few queries a batch."""
 
-from __future__ import annotations
-
+import json
 import math
-from collections.abc import Collection, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeGuard
+from typing import Any, NamedTuple, TypeGuard
 from uuid import UUID
 
-from django.db.models import Exists, F, OuterRef
+from django.db.models import Model, QuerySet
 from django.utils import timezone
 
-from judging.models import Guideline, Label, MilestoneTick, ReferenceVerdict, StepComment, StudyItem
-from judging.portability.judgements.label_rows import IS_REPEAT, MILESTONES, RECORD, label_records
-from judging.studies.disputes.services import closing_row, verdict_row
-from judging.studies.imported import IMPORTED, Places, study_name
-from judging.studies.labels.ticks import read_ticks
+from judging.models import Guideline, Label, LabelRevision, MilestoneTick, StepComment, StudyItem
+from judging.portability.judgements.columns import KIND, LABEL, MAYBE, RUN, RUN_COLUMN_PATHS, RUN_ID
+from judging.studies.imported import Places, study_name
+from judging.studies.labels.ticks import read_ticks, written_tick
 from runs.models import Run
 from runs.storage.links import free_key
 from runs.storage.records import MAX_INT, aware
@@ -24,9 +23,14 @@ from webagent.trajectory.intake import InputError, Problem
 from webagent.trajectory.verdict_records import AdjudicationRecord, LabelRecord
 
 MAX_CONFIDENCE = 100
-ORIGIN = "origin"
-"""Key in a verdict's `extra`: how it came about."""
-Origin = ReferenceVerdict.Origin
+
+
+@dataclass(slots=True)
+class RunLabels:
+    """The labels of one run in one study, by what they say and by who gave them."""
+
+    texts: set[bytes] = field(default_factory=set)
+    by: set[tuple[int, bool]] = field(default_factory=set)
 
 
 class KnownLabels:
@@ -49,16 +53,8 @@ class KnownLabels:
         rows = Label.objects.filter(item__run__among=new, item__study__name=name)
         for label, record in label_records(rows) if new else ():
             of_run = self._of_run[name, label.run]
-            of_run.texts.add(_content(record))
+            of_run.texts.add(content_of(record))
             of_run.by.add((label.annotator_id, label.is_repeat))
-
-
-@dataclass(slots=True)
-class RunLabels:
-    """The labels of one run in one study, by what they say and by who gave them."""
-
-    texts: set[bytes] = field(default_factory=set)
-    by: set[tuple[int, bool]] = field(default_factory=set)
 
 
 def store_label(*, run: Run, record: LabelRecord, places: Places, known: KnownLabels) -> bool:
@@ -70,7 +66,7 @@ def store_label(*, run: Run, record: LabelRecord, places: Places, known: KnownLa
     Raises:
         InputError: it cannot be stored.
     """
-    of_run, content = known.of(record.study, run), _content(record)
+    of_run, content = known.of(record.study, run), content_of(record)
     if content in of_run.texts:
         return False
     item = places.item(record.study, run)
@@ -99,8 +95,7 @@ def referred_labels(run: Run, source: str) -> Iterator[Problem]:
     Yields labels that name a step which the run does not have; they stay as they are.
     """
     for label in Label.objects.filter(item__run=run, revisions=None).select_related("annotator"):
-        came_in = label.extra.get(RECORD)
-        if not came_in:
+        if not (came_in := label.extra.get(RECORD)):
             continue
         record = LabelRecord.model_validate(came_in)
         label.ticks.all().delete()
@@ -110,7 +105,8 @@ def referred_labels(run: Run, source: str) -> Iterator[Problem]:
             yield Problem(source, f"label of {label.annotator}", "failure_step", reason)
 
 
-def _content(record: LabelRecord) -> bytes:
+def content_of(record: Record) -> bytes:
+    """What a judgement says, whatever it and its run are called."""
     return hashed_json(record, exclude={"id", "run_id"})
 
 
@@ -148,104 +144,3 @@ def _guideline(item: StudyItem, version: int | None) -> Guideline | None:
 
 def _fits(value: int | None, most: int) -> TypeGuard[int]:
     return value is not None and 0 <= value <= most
-
-
-def store_adjudication(*, run: Run, record: AdjudicationRecord, places: Places) -> None:
-    """Store a verdict, if it is not here yet; `settle` follows the last one.
-
-    Raises:
-        InputError: it cannot be stored.
-    """
-    known = ReferenceVerdict.objects.filter(run=run, item__study__name=study_name(record.study))
-    content = _verdict_content(record)
-    if any(_verdict_content(adjudication_record(verdict)) == content for verdict in known):
-        return
-    item = places.item(record.study, run)
-    # What follows from the labels was concluded here; now it is told when and by whom.
-    ReferenceVerdict.objects.filter(
-        item=item, origin=Origin.AGREED, record={}, verdict=record.verdict
-    ).delete()
-    if ReferenceVerdict.objects.filter(item=item).exists():
-        raise InputError("verdict", "another verdict on this run is here already")
-    _store_verdict(item, record, places)
-
-
-def settle(run: Run) -> None:
-    """Settle or dispute what has been labelled completely in imported studies, as it would have
-    been here.
-    """
-    complete = StudyItem.objects.filter(
-        run=run,
-        study__run_filter__has_key=IMPORTED,
-        status=StudyItem.Status.OPEN,
-        n_labels__gte=F("study__labels_per_run"),
-    )
-    close_items(list(complete))
-
-
-def closed_before(study: str, runs: Collection[UUID]) -> set[UUID]:
-    """Those of the runs that labels closed in the study.
-
-    Where the verdict came as a row, labels may follow it, as they change nothing.
-    """
-    told = ReferenceVerdict.objects.filter(item=OuterRef("pk")).exclude(record={})
-    items = StudyItem.objects.filter(study__name=study, run__among=runs)
-    closed = items.exclude(status=StudyItem.Status.OPEN).exclude(Exists(told))
-    return set(closed.values_list("run", flat=True))
-
-
-def close_items(items: Sequence[StudyItem]) -> None:
-    """Settle or dispute these, of which all labels are there."""
-    said: dict[int, set[str]] = {item.pk: set() for item in items}
-    labels = Label.objects.independent().filter(item__in=items)
-    for item_id, success in labels.values_list("item", "success"):
-        said[item_id].add(success)
-    for item in items:
-        agreed = next(iter(said[item.pk])) if len(said[item.pk]) == 1 else None
-        closing_row(item=item, agreed=agreed, now=timezone.now()).save(force_insert=True)
-    StudyItem.objects.bulk_update(items, ["status"])
-
-
-def adjudication_record(row: ReferenceVerdict) -> AdjudicationRecord:
-    """The verdict as it came in, or, if it was given here, as its columns have it.
-
-    Reads the labels of its item; prefetch them.
-    """
-    labels = sorted(row.item.labels.all(), key=lambda label: label.pk)
-    ids = {"id": str(row.pk), "run_id": str(row.run_id)}
-    if row.record:
-        of_file = {label.extra.get(RECORD, {}).get("id"): str(label.pk) for label in labels}
-        label_ids = [of_file.get(old, old) for old in row.record.get("label_ids", ())]
-        return AdjudicationRecord.model_validate(row.record | ids | {"label_ids": label_ids})
-    return AdjudicationRecord.model_validate(
-        ids
-        | {
-            "label_ids": [str(label.pk) for label in labels if not label.is_repeat],
-            "verdict": row.verdict,
-            "rationale": row.rationale or None,
-            "study": row.item.study.name,
-            "by": row.decided_by.username if row.decided_by else None,
-            "at": row.decided_at,
-            "extra": {ORIGIN: row.origin},
-        }
-    )
-
-
-def _store_verdict(item: StudyItem, record: AdjudicationRecord, places: Places) -> None:
-    origin = (record.extra or {}).get(ORIGIN)
-    row = verdict_row(
-        item=item,
-        verdict=record.verdict,
-        origin=Origin(origin) if origin in Origin.values else Origin.IMPORTED,
-        now=aware(record.at) or timezone.now(),
-        decided_by=places.person(record.by) if record.by else None,
-        rationale=record.rationale or "",
-    )
-    row.pk, row.record = free_key(ReferenceVerdict, record.id), plain_json(record)
-    row.save(force_insert=True)
-    item.save(update_fields=["status"])
-
-
-def _verdict_content(record: AdjudicationRecord) -> bytes:
-    # Labels have other ids here than in most files.
-    return hashed_json(record, exclude={"id", "run_id", "label_ids"})

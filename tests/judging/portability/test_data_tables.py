@@ -31,7 +31,7 @@ from judging.portability.judgements.data_tables import (
     study_contents_for,
 )
 from judging.portability.judgements.label_files import import_labels
-from judging.portability.judgements.label_rows import RECORD, label_records, label_rows
+from judging.portability.judgements.labels import RECORD, label_records, label_rows
 from judging.portability.judgements.table_parquet import write_parquet
 from judging.portability.judgements.table_writing import DATA_FORMATS, write_csv, write_jsonl
 from judging.studies.services import close_study

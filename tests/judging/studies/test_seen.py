@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from judging.models import Assignment, Label, LabelRevision, Study
-from judging.portability.judgements.label_rows import label_records, label_rows
+from judging.portability.judgements.labels import label_records, label_rows
 from judging.studies.labels.forms import MAX_SEEN, read_seen
 from runs.models.audit_log import AuditEntry
 from tests.judging.factories import annotators_of, label_next, make_study

@@ -1,13 +1,19 @@
-"""Evaluations in and out."""
+"""Verdicts in and out: what evaluators said, and reference verdicts."""
 
 import math
-from collections.abc import Collection, Set
+from collections.abc import Collection, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
+from django.db.models import Exists, F, OuterRef
+from django.utils import timezone
+
 from judging.evaluators.matching.outcome import EvaluatorIdentity
-from judging.models import Evaluation, EvaluatorVersion
+from judging.models import Evaluation, EvaluatorVersion, Label, ReferenceVerdict, StudyItem
+from judging.portability.judgements.labels import RECORD, content_of
+from judging.studies.disputes.services import closing_row, verdict_row
+from judging.studies.imported import IMPORTED, Places, study_name
 from runs.models import Run
 from runs.storage.links import free_key
 from runs.storage.records import cost_column
@@ -15,6 +21,9 @@ from webagent.trajectory.canonical import hashed_json, plain_json
 from webagent.trajectory.intake import InputError
 from webagent.trajectory.verdict_records import CheckRecord, EvaluationRecord, EvaluatorRecord
 
+ORIGIN = "origin"
+"""Key in a verdict's `extra`: how it came about."""
+Origin = ReferenceVerdict.Origin
 HASH_CHARS = 64
 
 
@@ -44,7 +53,7 @@ class KnownEvaluations:
         rows = Evaluation.objects.filter(run__among=new) if new else ()
         for row in rows and rows.select_related("evaluator"):
             of_run = self._of_run[row.run_id]
-            of_run.texts.add(_content(evaluation_record(row)))
+            of_run.texts.add(content_of(evaluation_record(row)))
             if row.is_current:
                 of_run.settled.add(row.evaluator_id)
 
@@ -76,7 +85,7 @@ def store_evaluation(
     Raises:
         InputError: it cannot be stored.
     """
-    of_run, text = known.of(run), _content(record)
+    of_run, text = known.of(run), content_of(record)
     if text in of_run.texts:
         return None
     of_run.texts.add(text)
@@ -128,10 +137,6 @@ def _ids(row: Evaluation) -> dict[str, str]:
     return {"id": str(row.pk), "run_id": str(row.run_id)}
 
 
-def _content(record: EvaluationRecord) -> bytes:
-    return hashed_json(record, exclude={"id", "run_id"})
-
-
 def _columns(record: EvaluationRecord) -> dict[str, Any]:
     extra = record.extra or {}
     details, reason, seconds = (extra.get(key) for key in ("details", "reason", "seconds"))
@@ -165,3 +170,104 @@ def _config_hash(evaluator: EvaluatorRecord) -> str:
         version=evaluator.version,
         config=_config(evaluator),
     ).config_hash
+
+
+def store_adjudication(*, run: Run, record: AdjudicationRecord, places: Places) -> None:
+    """Store a verdict, if it is not here yet; `settle` follows the last one.
+
+    Raises:
+        InputError: it cannot be stored.
+    """
+    known = ReferenceVerdict.objects.filter(run=run, item__study__name=study_name(record.study))
+    content = _verdict_content(record)
+    if any(_verdict_content(adjudication_record(verdict)) == content for verdict in known):
+        return
+    item = places.item(record.study, run)
+    # What follows from the labels was concluded here; now it is told when and by whom.
+    ReferenceVerdict.objects.filter(
+        item=item, origin=Origin.AGREED, record={}, verdict=record.verdict
+    ).delete()
+    if ReferenceVerdict.objects.filter(item=item).exists():
+        raise InputError("verdict", "another verdict on this run is here already")
+    _store_verdict(item, record, places)
+
+
+def settle(run: Run) -> None:
+    """Settle or dispute what has been labelled completely in imported studies, as it would have
+    been here.
+    """
+    complete = StudyItem.objects.filter(
+        run=run,
+        study__run_filter__has_key=IMPORTED,
+        status=StudyItem.Status.OPEN,
+        n_labels__gte=F("study__labels_per_run"),
+    )
+    close_items(list(complete))
+
+
+def closed_before(study: str, runs: Collection[UUID]) -> set[UUID]:
+    """Those of the runs that labels closed in the study.
+
+    Where the verdict came as a row, labels may follow it, as they change nothing.
+    """
+    told = ReferenceVerdict.objects.filter(item=OuterRef("pk")).exclude(record={})
+    items = StudyItem.objects.filter(study__name=study, run__among=runs)
+    closed = items.exclude(status=StudyItem.Status.OPEN).exclude(Exists(told))
+    return set(closed.values_list("run", flat=True))
+
+
+def close_items(items: Sequence[StudyItem]) -> None:
+    """Settle or dispute these, of which all labels are there."""
+    said: dict[int, set[str]] = {item.pk: set() for item in items}
+    labels = Label.objects.independent().filter(item__in=items)
+    for item_id, success in labels.values_list("item", "success"):
+        said[item_id].add(success)
+    for item in items:
+        agreed = next(iter(said[item.pk])) if len(said[item.pk]) == 1 else None
+        closing_row(item=item, agreed=agreed, now=timezone.now()).save(force_insert=True)
+    StudyItem.objects.bulk_update(items, ["status"])
+
+
+def adjudication_record(row: ReferenceVerdict) -> AdjudicationRecord:
+    """The verdict as it came in, or, if it was given here, as its columns have it.
+
+    Reads the labels of its item; prefetch them.
+    """
+    labels = sorted(row.item.labels.all(), key=lambda label: label.pk)
+    ids = {"id": str(row.pk), "run_id": str(row.run_id)}
+    if row.record:
+        of_file = {label.extra.get(RECORD, {}).get("id"): str(label.pk) for label in labels}
+        label_ids = [of_file.get(old, old) for old in row.record.get("label_ids", ())]
+        return AdjudicationRecord.model_validate(row.record | ids | {"label_ids": label_ids})
+    return AdjudicationRecord.model_validate(
+        ids
+        | {
+            "label_ids": [str(label.pk) for label in labels if not label.is_repeat],
+            "verdict": row.verdict,
+            "rationale": row.rationale or None,
+            "study": row.item.study.name,
+            "by": row.decided_by.username if row.decided_by else None,
+            "at": row.decided_at,
+            "extra": {ORIGIN: row.origin},
+        }
+    )
+
+
+def _store_verdict(item: StudyItem, record: AdjudicationRecord, places: Places) -> None:
+    origin = (record.extra or {}).get(ORIGIN)
+    row = verdict_row(
+        item=item,
+        verdict=record.verdict,
+        origin=Origin(origin) if origin in Origin.values else Origin.IMPORTED,
+        now=aware(record.at) or timezone.now(),
+        decided_by=places.person(record.by) if record.by else None,
+        rationale=record.rationale or "",
+    )
+    row.pk, row.record = free_key(ReferenceVerdict, record.id), plain_json(record)
+    row.save(force_insert=True)
+    item.save(update_fields=["status"])
+
+
+def _verdict_content(record: AdjudicationRecord) -> bytes:
+    # Labels have other ids here than in most files.
+    return hashed_json(record, exclude={"id", "run_id", "label_ids"})
