@@ -16,13 +16,13 @@ from judging.analysis.experiments.access import for_readers
 from judging.analysis.experiments.population import Scope
 from judging.models import Study, StudyDownload, StudyItem
 from judging.portability.judgements.data_tables import (
+    DATA_FORMATS,
     DATA_TABLES,
     Contents,
     DataTable,
     run_contents,
     study_contents_for,
 )
-from judging.portability.judgements.table_writing import DATA_FORMATS
 from judging.portability.study_report.downloads import KEPT_DAYS, start_download
 from judging.portability.study_report.pages import Choices
 from judging.studies.access import for_auditors, record_unblindings

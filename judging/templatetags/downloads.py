@@ -10,8 +10,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
 from judging.analysis.reports.writing import FORMATS
-from judging.portability.judgements.data_tables import DATA_TABLES
-from judging.portability.judgements.table_writing import DATA_FORMATS
+from judging.portability.judgements.data_tables import DATA_FORMATS, DATA_TABLES
 
 register = template.Library()
 

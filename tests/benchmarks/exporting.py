@@ -9,8 +9,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from judging.models import Label, Study
-from judging.portability.judgements.data_tables import DATA_TABLES, everything_of
-from judging.portability.judgements.table_writing import DATA_FORMATS
+from judging.portability.judgements.data_tables import DATA_FORMATS, DATA_TABLES, everything_of
 from tests.benchmarks.clock import work_side_by_side
 from tests.benchmarks.goals import record, stretched
 from tests.benchmarks.labels import twins_of

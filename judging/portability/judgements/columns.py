@@ -1,7 +1,7 @@
 """Columns of tables of labels and verdicts: name, type, meaning, and how a cell spells it."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from enum import StrEnum
 from functools import partial
 from typing import Any, NamedTuple
@@ -206,6 +206,7 @@ LISTS = {"causes", "failure_types"}
 """Columns whose cells are words between semicolons, or a JSON array."""
 AS_JSON = {column.name for column in _EXPORTED if column.type is Type.JSON} | {"label_ids"}
 BETWEEN = ";"
+_JSON_CELL = json.JSONEncoder(ensure_ascii=False).encode
 
 
 def value_of_cell(name: str, cell: str) -> Any:
@@ -224,18 +225,35 @@ def value_of_cell(name: str, cell: str) -> Any:
     return text
 
 
-def cell_of_value(name: str, value: Any) -> str:
-    """The cell that `value_of_cell` turns into this value again."""
-    if value is None:
-        return ""
-    if name in LISTS or name in AS_JSON:
-        return json.dumps(value, ensure_ascii=False)
-    text = str(value)
-    return f"'{text}" if text.startswith("'") else escape_formula(text)
-
-
 def _bare(cell: str) -> str:
     if not cell.startswith("'"):
         return cell
     rest = cell[1:]
     return rest if rest.startswith("'") or escape_formula(rest) != rest else cell
+
+
+def cell_of_value(name: str, value: Any) -> str:
+    """The cell that `value_of_cell` turns into this value again."""
+    if value is None:
+        return ""
+    if name in LISTS or name in AS_JSON:
+        return _JSON_CELL(value)
+    text = str(value)
+    return f"'{text}" if text.startswith("'") else escape_formula(text)
+
+
+def speller(column: DataColumn) -> Callable[[Any], str]:
+    """How the column's cells spell a value."""
+    if column.type is Type.YES_NO:
+        return lambda value: "true" if value else "false"
+    if column.type in (Type.JSON, Type.WORDS):
+        return _JSON_CELL
+    if column.type in (Type.WHOLE, Type.NUMBER, Type.MONEY):
+        return str
+    return partial(_spelled, column.name)
+
+
+def _spelled(name: str, value: Any) -> str:
+    """A text as its cell; most begin so that no spreadsheet takes them for a formula."""
+    first = value[:1] if isinstance(value, str) else ""
+    return value if first.isalnum() and first.isascii() else cell_of_value(name, value)

@@ -1,19 +1,22 @@
-"""The tables that can be downloaded, of a study or of any runs.
+"""The tables that can be downloaded, of a study or of any runs, and the files that they become.
 
 What each column means stands in `columns`; a test holds docs/exporting.md to it.
 """
 
+import csv
+import io
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
 from itertools import chain
-from typing import Any
+from typing import Any, BinaryIO, NamedTuple
 from uuid import UUID
 
 from django.db.models import QuerySet
 from django.utils.functional import Promise
+from django.utils.module_loading import import_string
 from django.utils.text import capfirst
 from django.utils.translation import gettext_lazy as _
 
@@ -34,15 +37,15 @@ from judging.portability.judgements.columns import (
     RUNS,
     VERDICT,
     DataColumn,
+    speller,
 )
-from judging.portability.judgements.labels import label_rows
+from judging.portability.judgements.labels import Row, label_rows
 from judging.portability.judgements.verdicts import adjudication_record, evaluation_record
 from judging.studies.blinding import items_with_open_labels
 from runs.models import Run, User
 from webagent.trajectory.canonical import canonical_json
 from webagent.trajectory.verdict_records import AdjudicationRecord, EvaluationRecord
 
-Row = dict[str, Any]
 AT_ONCE = 500
 LARGE = ("record", "evidence", "goal", "final_answer", "task__record", "task__reference")
 """What rows of judgements do not tell of a run, and can be long."""
@@ -59,7 +62,7 @@ def reference_rows(items: QuerySet[StudyItem]) -> Iterator[Row]:
     for verdict in verdicts.iterator(AT_ONCE):
         said = _values(adjudication_record(verdict))
         said |= {"origin": verdict.origin, "is_authoritative": verdict.is_authoritative}
-        yield _row(ADJUDICATION, verdict.run, said)
+        yield {KIND: ADJUDICATION} | said | _of_run(verdict.run)
 
 
 def evaluation_rows(runs: QuerySet[Run]) -> Iterator[Row]:
@@ -86,7 +89,7 @@ def evaluation_rows(runs: QuerySet[Run]) -> Iterator[Row]:
             "reason": evaluation.reason or None,
             "seconds": evaluation.seconds,
         }
-        yield _row(VERDICT, evaluation.run, said)
+        yield {KIND: VERDICT} | said | _of_run(evaluation.run)
 
 
 def run_rows(runs: QuerySet[Run]) -> Iterator[Row]:
@@ -102,10 +105,6 @@ def run_rows(runs: QuerySet[Run]) -> Iterator[Row]:
 def _values(record: AdjudicationRecord | EvaluationRecord) -> Row:
     said: Row = json.loads(canonical_json(record))
     return said
-
-
-def _row(kind: str, run: Run, said: Row) -> Row:
-    return {KIND: kind} | said | _of_run(run)
 
 
 def _of_run(run: Run, columns: Sequence[DataColumn] = RUN) -> Row:
@@ -243,3 +242,57 @@ JUDGEMENTS = DataTable(
     of_study=True,
 )
 """Both in one file, which `import_labels` settles in one go."""
+
+
+class DataFormat(NamedTuple):
+    """`writer` names the function: Parquet's library is large, and few processes need it."""
+
+    name: str
+    content_type: str
+    writer: str
+
+    def write(self, file: BinaryIO, columns: Sequence[DataColumn], rows: Iterable[Row]) -> int:
+        """Write all rows; how many there were."""
+        n_rows: int = import_string(self.writer)(file, columns, rows)
+        return n_rows
+
+
+DATA_FORMATS: Mapping[str, DataFormat] = {
+    "csv": DataFormat("CSV", "text/csv; charset=utf-8", f"{__name__}.write_csv"),
+    "jsonl": DataFormat("JSONL", "application/jsonl", f"{__name__}.write_jsonl"),
+    "parquet": DataFormat(
+        "Parquet",
+        "application/vnd.apache.parquet",
+        "judging.portability.judgements.table_parquet.write_parquet",
+    ),
+}
+"""By the ending of the file's name."""
+
+
+def write_csv(file: BinaryIO, columns: Sequence[DataColumn], rows: Iterable[Row]) -> int:
+    """RFC 4180 with a header line; no cell is a formula to a spreadsheet."""
+    text = io.TextIOWrapper(file, encoding="utf-8", newline="")
+    try:
+        table = csv.writer(text)
+        table.writerow([column.name for column in columns])
+        count = 0
+        spellers = [(column.name, speller(column)) for column in columns]
+        for row in rows:
+            tell = row.get
+            table.writerow(
+                ["" if (v := tell(name)) is None else spell(v) for name, spell in spellers]
+            )
+            count += 1
+    finally:
+        text.detach()  # or the file would be closed with it
+    return count
+
+
+def write_jsonl(file: BinaryIO, columns: Sequence[DataColumn], rows: Iterable[Row]) -> int:
+    """An object a line, without what is unknown."""
+    count = 0
+    for row in rows:
+        told = {c.name: row[c.name] for c in columns if row.get(c.name) is not None}
+        file.write(json.dumps(told, ensure_ascii=False, allow_nan=False).encode() + b"\n")
+        count += 1
+    return count

@@ -26,14 +26,16 @@ from judging.models import (
 )
 from judging.portability.judgements.columns import DataColumn, Type
 from judging.portability.judgements.data_tables import (
+    DATA_FORMATS,
     DATA_TABLES,
     everything_of,
     study_contents_for,
+    write_csv,
+    write_jsonl,
 )
 from judging.portability.judgements.label_files import import_labels
 from judging.portability.judgements.labels import RECORD, label_records, label_rows
 from judging.portability.judgements.table_parquet import write_parquet
-from judging.portability.judgements.table_writing import DATA_FORMATS, write_csv, write_jsonl
 from judging.studies.services import close_study
 from runs.models import AuditEntry, Milestone, Run
 from tests.judging.factories import annotators_of, make_evaluation, make_label, make_study

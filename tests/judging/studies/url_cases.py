@@ -25,8 +25,7 @@ from judging.analysis.hint_effects.pictures import MAPS
 from judging.analysis.hint_effects.reports import HINTS
 from judging.api.urls import urlpatterns as api_addresses
 from judging.models import Replication, StudyItem
-from judging.portability.judgements.data_tables import DATA_TABLES
-from judging.portability.judgements.table_writing import DATA_FORMATS
+from judging.portability.judgements.data_tables import DATA_FORMATS, DATA_TABLES
 from runs.models import RetryPolicy
 from tests.judging.studies.blind_world import World
 

@@ -7,13 +7,13 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from judging.models import Study
 from judging.portability.judgements.data_tables import (
+    DATA_FORMATS,
     DATA_TABLES,
     Contents,
     DataTable,
     everything_of,
     run_contents,
 )
-from judging.portability.judgements.table_writing import DATA_FORMATS
 from judging.studies.access import STUDY_EXPORTED
 from judging.studies.management import study_named
 from runs.accounts.audit_log import record_entry
