@@ -24,7 +24,8 @@ from judging.models import (
 )
 from judging.models.labels import DisputeQuerySet
 from judging.studies.access import AUDIT, studies_hidden_from
-from judging.studies.disputes.pages import overruled_labels, own_disputes
+from judging.studies.disputes.pages import overruled_labels
+from judging.studies.disputes.tables import own_disputes
 from judging.studies.labels.pages import progress_of_each
 from judging.studies.pages import StudyRow, listed_studies, study_rows
 from judging.studies.tables import StudyTable

@@ -24,7 +24,6 @@ from judging.replication.reports import programs_of
 from judging.replication.services import import_run_files, take_up
 from judging.replication.sources import ArmRuns, Kind, Sources
 from judging.replication.study_parts import Part, StudyFileError
-from judging.replication.versions import programs
 from runs.exports.services import bundles_of
 from runs.models import Experiment, HintSet, LearningJob, RetryPolicy, Run
 from runs.models.experiments import HINTS_KEY

@@ -13,8 +13,8 @@ from judging.analysis.reports.columns import parted
 from judging.analysis.reports.report import Cell, Column, Report, Value
 from judging.analysis.reports.showing import DASH, Shown, range_words
 from judging.replication.sources import NoFigureError, Sources
-from judging.replication.study_file import Place, Published, Table, TableColumn, TableRow, Unit
-from judging.replication.study_parts import not_found
+from judging.replication.study_file import Place, Table, TableColumn, TableRow
+from judging.replication.study_parts import Published, Unit, not_found
 from judging.statistics.comparison import ends_of_difference
 from judging.statistics.figures import LEVEL, Interval, wilson_interval
 from webagent.measures import normal_quantile

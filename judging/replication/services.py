@@ -21,12 +21,12 @@ from judging.replication.study_parts import StudyFileError
 from judging.studies.imported import Places, StudyNameError
 from runs.accounts.audit_log import record_entry
 from runs.catalogue.tasks.rows import note_split
-from runs.imports.bounds import import_bounds
+from runs.imports.session import import_bounds
 from runs.imports.storing import import_runs
 from runs.models import Experiment, Task, User
 from runs.models.audit_log import kind
-from webagent.trajectory.bundles import Problem
-from webagent.trajectory.files.stubs import same_task, spellings
+from webagent.trajectory.bundles import same_task, spellings
+from webagent.trajectory.intake import Problem
 from webagent.trajectory.reading import open_runs
 
 REPLICATION_MADE = kind("replication.made", gettext_lazy("added a study file"))

@@ -7,7 +7,6 @@ import json
 import sys
 import tomllib
 from collections.abc import Iterator, Mapping
-from enum import StrEnum
 from functools import lru_cache
 from graphlib import CycleError, TopologicalSorter
 from typing import Annotated, Any, Literal, Self
@@ -22,12 +21,13 @@ from judging.replication.study_parts import (
     Name,
     Part,
     Path,
+    Published,
     Real,
     Short,
     StudyFileError,
     TaskChoice,
     Trials,
-    Whole,
+    Unit,
     Words,
     doubled_in,
     shape,
@@ -40,38 +40,6 @@ LARGEST_FILE = 1_000_000
 """Bytes of a study file."""
 LONGEST_LINE = 2_000
 """Characters: the reader of TOML takes quadratic time for the parts of a dotted key."""
-
-
-class Unit(StrEnum):
-    """What published figures are in."""
-
-    NUMBER = "number"
-    PERCENT = "percent"
-    """Of a share that lies between 0 and 1 here; of a difference: percentage points."""
-
-
-class Published(Part):
-    """A figure as the paper prints it. What it says of its spread makes the difference's interval:
-    a standard error, a 95 % interval, or, of a share, what it is of.
-    """
-
-    value: Real
-    se: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
-    low: Real | None = None
-    high: Real | None = None
-    of: Whole | None = None
-
-    @model_validator(mode="after")
-    def _has_both_ends(self) -> Self:
-        if (self.low is None) != (self.high is None):
-            raise ValueError("an interval has `low` and `high`")
-        low = self.value if self.low is None else self.low
-        high = self.value if self.high is None else self.high
-        if not low <= self.value <= high:
-            raise ValueError("`value` lies outside of `low` and `high`")
-        if sum(each is not None for each in (self.se, self.low, self.of)) > 1:
-            raise ValueError("give one of `se`, `low` and `high`, and `of`")
-        return self
 
 
 Printed = Annotated[

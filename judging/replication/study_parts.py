@@ -1,8 +1,9 @@
-"""Parts of a study file: what is run, learned and judged, and what the paper had there; the fields
-that all parts are made of, and the error that names one.
+"""Parts of a study file: what is run, learned and judged, what the paper had there, its figures;
+the fields that all parts are made of, and the error that names one.
 """
 
 from collections.abc import Mapping
+from enum import StrEnum
 from typing import Annotated, Literal, Self
 
 from django.utils.translation import gettext as _
@@ -237,4 +238,36 @@ class Judging(Part):
     def _has_one_source(self) -> Self:
         if sum(map(bool, (self.arms, self.study, self.labels))) != 1:
             raise ValueError("give one of `arms`, `study` and `labels`")
+        return self
+
+
+class Unit(StrEnum):
+    """What published figures are in."""
+
+    NUMBER = "number"
+    PERCENT = "percent"
+    """Of a share that lies between 0 and 1 here; of a difference: percentage points."""
+
+
+class Published(Part):
+    """A figure as the paper prints it. What it says of its spread makes the difference's interval:
+    a standard error, a 95 % interval, or, of a share, what it is of.
+    """
+
+    value: Real
+    se: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
+    low: Real | None = None
+    high: Real | None = None
+    of: Whole | None = None
+
+    @model_validator(mode="after")
+    def _has_both_ends(self) -> Self:
+        if (self.low is None) != (self.high is None):
+            raise ValueError("an interval has `low` and `high`")
+        low = self.value if self.low is None else self.low
+        high = self.value if self.high is None else self.high
+        if not low <= self.value <= high:
+            raise ValueError("`value` lies outside of `low` and `high`")
+        if sum(each is not None for each in (self.se, self.low, self.of)) > 1:
+            raise ValueError("give one of `se`, `low` and `high`, and `of`")
         return self

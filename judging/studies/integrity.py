@@ -32,6 +32,7 @@ from judging.studies.disputes.services import CLEAR
 from judging.studies.imported import IMPORTED
 from runs.models import LeasedWork
 from runs.models.extension import Invariant, number_of
+from webagent.measures import batched
 
 Status, State = StudyItem.Status, Assignment.State
 Verdict, Origin = Evaluation.Verdict, ReferenceVerdict.Origin

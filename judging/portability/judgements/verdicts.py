@@ -16,10 +16,15 @@ from judging.studies.disputes.services import closing_row, verdict_row
 from judging.studies.imported import IMPORTED, Places, study_name
 from runs.models import Run
 from runs.storage.links import free_key
-from runs.storage.records import cost_column
+from runs.storage.records import aware, cost_column
 from webagent.trajectory.canonical import hashed_json, plain_json
 from webagent.trajectory.intake import InputError
-from webagent.trajectory.verdict_records import CheckRecord, EvaluationRecord, EvaluatorRecord
+from webagent.trajectory.verdict_records import (
+    AdjudicationRecord,
+    CheckRecord,
+    EvaluationRecord,
+    EvaluatorRecord,
+)
 
 ORIGIN = "origin"
 """Key in a verdict's `extra`: how it came about."""

@@ -46,8 +46,11 @@ from judging.portability.study_bundles.records import (
 )
 from judging.portability.study_bundles.storing import BundleStore, find_task, insert, is_same
 from judging.portability.study_bundles.tasks import TaskLines
-from runs.models import Run
+from runs.models import Attachment, Run
+from runs.storage.blobs import BlobBatch, known_hashes
+from runs.storage.records import EVALUATION_ROLE
 from webagent.trajectory.canonical import hashed_json
+from webagent.trajectory.formats.native.schema import blob_name
 from webagent.trajectory.intake import Problem
 
 P = TypeVar("P", ReviewPart, FailureTagPart)

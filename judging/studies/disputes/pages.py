@@ -1,13 +1,13 @@
 """What the page of a dispute shows: its forms, and labels as A and B without their authors."""
 
 import random
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from string import ascii_uppercase
 from typing import Any
 
 from django import forms
-from django.db.models import Exists, F, OuterRef, Q, QuerySet
+from django.db.models import Exists, F, OuterRef, QuerySet
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -20,12 +20,10 @@ from judging.models import (
     StepComment,
     Study,
     StudyItem,
-    StudyMember,
     Success,
 )
-from judging.models.labels import DisputeQuerySet, LabelQuerySet
-from judging.studies.access import AUDIT
-from judging.studies.blinding import disputes_open_to, is_blinded_to
+from judging.models.labels import LabelQuerySet
+from judging.studies.blinding import is_blinded_to
 from judging.studies.disputes.services import is_adjudicator
 from judging.studies.protocols import guideline_context, named_causes
 from runs.models import Run, User
@@ -35,8 +33,6 @@ from runs.viewer.timeline.timeline import timeline_context
 MAX_TEXT = 5000
 VERDICT_KEYS = {value: place for place, value in enumerate(Success.values, 1)}
 """The keys that choose verdicts, as on the page that labels."""
-LOOKED_THROUGH = 10
-"""For each decided dispute that is listed, so many of the latest are looked through."""
 
 
 class MessageForm(forms.Form):
@@ -70,9 +66,6 @@ class DecisionForm(forms.Form):
         widget=forms.Textarea(attrs={"rows": 4}),
         error_messages={"required": gettext_lazy("Required.")},
     )
-
-
-Status = StudyItem.Status
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,87 +181,6 @@ def dispute_context(
         **guideline_context(newest),
         **timeline_context(run, user),
     }
-
-
-def own_disputes(user: User) -> DisputeQuerySet:
-    """Disputes over the person's own labels, or in studies that they adjudicate."""
-    return disputes_open_to(user).filter(item__in=_own_items(user))
-
-
-def _own_items(user: User) -> QuerySet[Any, Any]:
-    labelled = Label.objects.independent().filter(annotator=user)
-    judged = StudyMember.objects.filter(user=user, part=StudyMember.Part.ADJUDICATOR, left_at=None)
-    in_judged = Dispute.objects.filter(item__study__in=judged.values("study"))
-    # A list of the person's own, and no choice between two: that would be asked of every dispute.
-    return labelled.order_by().values("item").union(in_judged.order_by().values("item"), all=True)
-
-
-def waiting_disputes(
-    user: User, most: int, studies: Collection[int] = (), text: str = ""
-) -> DisputeQuerySet:
-    """Disputes that wait and that the person may open, the oldest first.
-
-    Args:
-        most: so many of the oldest are looked through.
-        studies: only of these, where there are any.
-        text: only those whose goal holds it.
-    """
-    waiting = Dispute.objects.waiting()
-    if studies:
-        waiting = waiting.filter(item__study__in=studies)
-    if user.has_perm(AUDIT):
-        # As a list, found by an index: from the items SQLite would begin with those of all studies.
-        waiting = waiting.filter(item__study__in=Study.objects.filter(is_open__in=[True]))
-    else:
-        waiting = waiting.filter(item__in=_own_items(user))
-    keys = list(waiting.values_list("pk", flat=True)[:most])
-    return disputes_open_to(user).filter(_holds(text), pk__among=keys).order_by("opened_at")
-
-
-def decided_disputes(
-    user: User, most: int, studies: Collection[int] = (), text: str = ""
-) -> DisputeQuerySet:
-    """The latest decided ones that the person may open, at most so many.
-
-    Args:
-        studies: only of these, where there are any.
-        text: only those whose goal holds it.
-    """
-    looked_through = LOOKED_THROUGH * most
-    if not user.has_perm(AUDIT):
-        own = Dispute.objects.decided().filter(item__in=_own_items(user))
-        if studies:
-            own = own.filter(item__study__in=studies)
-        keys = list(own.values_list("pk", flat=True)[:looked_through])
-        opened = disputes_open_to(user).filter(_holds(text), pk__among=keys).decided()
-        latest_own = list(opened.values_list("pk", flat=True)[:most])
-        return Dispute.objects.filter(pk__among=latest_own).decided()
-    # Begins with the latest verdicts and asks of each: sorting disputes would read them all.
-    of_verdict = disputes_open_to(user).filter(item=OuterRef("item"), item__status=Status.SETTLED)
-    latest = ReferenceVerdict.objects.filter(Exists(of_verdict)).order_by("-decided_at", "-pk")
-    asked = latest.values_list("item", "item__study")
-    asked = asked[: looked_through if studies or text else most]
-    items = [item for item, study in asked if not studies or study in studies]
-    order = ("-item__verdict__decided_at", "-item__verdict")
-    if text:
-        found = Dispute.objects.filter(_holds(text), item__among=items).order_by(*order)
-        items = list(found.values_list("item", flat=True)[:most])
-    return Dispute.objects.filter(item__among=items[:most]).order_by(*order)
-
-
-def _holds(text: str) -> Q:
-    """Whether what a dispute is listed by holds the text; without a text, all do."""
-    if not text:
-        return Q()
-    return (
-        Q(item__run__goal__icontains=text)
-        | Q(item__run__goal="", item__run__task__goal__icontains=text)
-        | Q(
-            item__run__goal="",
-            item__run__task__goal="",
-            item__run__task__external_id__icontains=text,
-        )
-    )
 
 
 def overruled_labels(user: User, items: QuerySet[Any, Any] | None = None) -> LabelQuerySet:

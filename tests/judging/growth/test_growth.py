@@ -29,7 +29,6 @@ from judging.desk import home
 from judging.portability.label_imports import views as label_import_views
 from judging.studies import tables as study_tables
 from judging.studies import views as study_views
-from judging.studies.disputes import pages as dispute_pages
 from judging.studies.disputes import tables as dispute_tables
 from judging.studies.disputes import views as dispute_views
 from runs.accounts import audit_log_pages as acts
@@ -154,7 +153,7 @@ BOUNDS = (
     (study_views, "PER_PAGE", 2),
     (home, "MOST_COUNTED", 40),
     (dispute_tables, "MOST_WAITING", 5),
-    (dispute_pages, "LOOKED_THROUGH", 1),
+    (dispute_tables, "LOOKED_THROUGH", 1),
     (dispute_tables, "PER_PAGE", 20),
     (dispute_views, "PER_PAGE", 20),
     (label_import_views, "LOOKED_THROUGH", 40),

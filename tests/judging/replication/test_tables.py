@@ -9,8 +9,7 @@ from django.core.management import CommandError, call_command
 from judging.models import Replication
 from judging.replication.figures import published
 from judging.replication.services import take_up
-from judging.replication.study_file import Published, Unit
-from judging.replication.study_parts import StudyFileError
+from judging.replication.study_parts import Published, StudyFileError, Unit
 from judging.statistics.figures import Share
 from tests.judging.analysis import papers
 from tests.judging.replication import files

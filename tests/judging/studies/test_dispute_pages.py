@@ -13,8 +13,8 @@ from judging.models import Dispute, DisputeMessage, ReferenceVerdict, StepCommen
 from judging.portability.judgements.label_files import import_labels
 from judging.studies import blinding
 from judging.studies.blinding import disputes_open_to
-from judging.studies.disputes.pages import decided_disputes, waiting_disputes
 from judging.studies.disputes.services import add_message, decide
+from judging.studies.disputes.tables import decided_disputes, waiting_disputes
 from judging.studies.services import add_guideline, close_study
 from runs.interface.words import moment
 from runs.models import User
