@@ -26,7 +26,7 @@ from judging.analysis.progress.reports import PROGRESS
 from judging.analysis.reports.registry import Registry
 from judging.api.reference import api_reference
 from judging.demo.loading import demo_load
-from judging.desk import views as desk
+from judging.desk import evaluators, home, palette
 from judging.evaluating import views as batches
 from judging.portability import views as downloads
 from judging.portability.label_imports import views as label_imports
@@ -39,10 +39,10 @@ from runs.interface.requests import view_at
 app_name = "judging"
 
 people = [
-    view_at("", desk.home),
-    view_at("palette/", desk.palette),
+    view_at("", home.home),
+    view_at("palette/", palette.palette),
     view_at("demo/", demo_load),
-    view_at("audit/newest/", desk.audit_newest),
+    view_at("audit/newest/", evaluators.audit_newest),
     view_at("studies/", studies.study_list),
     view_at("studies/menu/", studies.study_menu),
     view_at("studies/new/", studies.study_create),

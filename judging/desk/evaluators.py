@@ -5,8 +5,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from django.http import HttpResponse
+from django.shortcuts import render
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
+from django.views.decorators.http import require_safe
+from django.views.decorators.vary import vary_on_headers
 
 from judging.analysis.audits.facts import AuditFacts
 from judging.analysis.audits.matrices import EvaluatorAudit
@@ -14,6 +18,8 @@ from judging.analysis.audits.views import listed_studies
 from judging.analysis.causes.sums import UNTAGGED
 from judging.models import Study
 from judging.statistics.figures import Undefined
+from judging.studies.access import AUDIT
+from runs.interface.requests import AppRequest, needs
 from runs.models import User
 
 NEWEST, LOOKED_AT = 3, 10
@@ -76,7 +82,17 @@ class NextStep(NamedTuple):
     address: str
 
 
-def newest_audits(user: User) -> list[AuditFacts]:
+@require_safe
+@vary_on_headers("HX-Request")
+@needs(AUDIT)
+def audit_newest(request: AppRequest) -> HttpResponse:
+    """How wrong the evaluators of the newest audits are, for the home page."""
+    audits = _newest_audits(request.user)
+    context = {"studies": [evaluators_of(facts) for facts in audits], "next": next_step(audits)}
+    return render(request, "judging/desk/evaluators.html", context)
+
+
+def _newest_audits(user: User) -> list[AuditFacts]:
     """The newest studies that have something to audit and nothing to hide from the person."""
     studies = Study.objects.order_by("-created_at", "-pk")[:LOOKED_AT]
     rows = listed_studies(user, list(studies))

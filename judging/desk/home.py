@@ -1,4 +1,4 @@
-"""What waits for a person, and what changed since they were here last."""
+"""The home page: what waits for a person, and what changed since they were here last."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -10,7 +10,11 @@ from uuid import UUID
 
 from django.conf import settings
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
+from django.http import HttpResponse
+from django.shortcuts import render
 from django.utils import timezone
+from django.views.decorators.http import require_safe
+from django.views.decorators.vary import vary_on_headers
 
 from judging.models import (
     Dispute,
@@ -33,6 +37,7 @@ from runs.interface.paging import RowCount
 from runs.launching.reruns.pages import Result, results_of
 from runs.models import ImportJob, Run, User
 from runs.models.visibility import visibility_of
+from runs.operations.health.checks import neglected
 
 VISIT = timedelta(minutes=30)
 FEW = 5
@@ -59,7 +64,20 @@ class DisputeToDecide:
     verdicts: list[str] | None
 
 
-def home_context(user: User) -> dict[str, Any]:
+@require_safe
+@vary_on_headers("HX-Request")
+def home(request: AppRequest) -> HttpResponse:
+    """What waits for the person, and what has moved since.
+
+    The page itself asks for a part: which work no worker takes. It takes as long as all the rest.
+    """
+    if wants_partial(request):
+        queues = sorted(neglected()) if request.user.has_perm("runs.rerun_run") else []
+        return render(request, "judging/desk/_neglected.html", {"queues": queues})
+    return render(request, "judging/desk/home.html", _context(request.user))
+
+
+def _context(user: User) -> dict[str, Any]:
     """Everything of the home page."""
     since = begin_visit(user, timezone.now())
     studies = list(listed_studies(user)[: STUDIES + 1])

@@ -4,15 +4,21 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from django.db.models import Q
+from django.http import HttpResponse
+from django.shortcuts import render
 from django.urls import reverse
 from django.utils.functional import Promise
 from django.utils.text import Truncator, capfirst
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
+from django.views.decorators.http import require_safe
+from django.views.decorators.vary import vary_on_headers
 
 from judging.models import Study
 from judging.portability.label_imports.services import NEEDED as IMPORT_LABELS
 from judging.studies.access import AUDIT, studies_hidden_from
+from runs.interface.filters import without_nul
+from runs.interface.requests import AppRequest, wants_partial
 from runs.models import Experiment, Run, User
 from runs.models.parsing import ids_beginning
 from runs.models.runs.queries import RunQuerySet
@@ -92,6 +98,19 @@ ACTIONS = (
     Place(gettext_lazy("write hints"), "judging:hint_write", [AUDIT, "runs.add_hint"]),
     Place(gettext_lazy("Change password"), "password_change"),
 )
+
+
+@require_safe
+@vary_on_headers("HX-Request")
+def palette(request: AppRequest) -> HttpResponse:
+    """Pages, actions, studies, experiments and runs that fit what was typed."""
+    typed = without_nul(request.GET.get("q"))
+    context = {
+        "groups": found(request.user, typed),
+        "typed": typed,
+        "is_part": wants_partial(request),
+    }
+    return render(request, "judging/desk/palette.html", context)
 
 
 def found(user: User, typed: str) -> list[Group]:

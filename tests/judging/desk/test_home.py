@@ -190,7 +190,7 @@ def test_an_installation_for_others_offers_no_demo() -> None:
 def test_who_may_rerun_is_told_of_work_that_nobody_takes(
     role: str, is_told: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("judging.desk.views.neglected", lambda: {"judge"})
+    monkeypatch.setattr("judging.desk.home.neglected", lambda: {"judge"})
     client = client_of(make_user(role))
     asks = f'hx-get="{reverse("judging:home")}"'
     assert (asks in client.get("/").content.decode()) is is_told
