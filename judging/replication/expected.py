@@ -9,8 +9,7 @@ from django.utils import formats
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from judging.analysis.reports.columns import parted, text
-from judging.analysis.reports.report import Column, Report, Value
+from judging.analysis.reports.report import Column, Report, Value, parted, text
 from judging.analysis.reports.showing import Shown
 from judging.evaluating.services import estimate_batch
 from judging.evaluators.contract import Evaluator

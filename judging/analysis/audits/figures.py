@@ -14,8 +14,18 @@ from judging.analysis.audits.matrices import LEAST_COVERAGE, Audit, EvaluatorAud
 from judging.analysis.audits.query import NoVerdict
 from judging.analysis.audits.verdict_sources import short_names
 from judging.analysis.pictures import IntervalRow, interval_picture
-from judging.analysis.reports.columns import ends, figure_values, number, parted, why
-from judging.analysis.reports.report import Column, Field, Report, Value, report_of
+from judging.analysis.reports.report import (
+    Column,
+    Field,
+    Report,
+    Value,
+    ends,
+    figure_values,
+    number,
+    parted,
+    report_of,
+    why,
+)
 from judging.analysis.reports.showing import estimate, percent, percent_ends
 from judging.statistics.confusion import ConfusionMatrix
 from judging.statistics.figures import Figure, Interval, Share, Undefined

@@ -30,9 +30,8 @@ from judging.analysis.causes.sums import TAGGED, CauseAudit, Counted, with_tags
 from judging.analysis.experiments.figures import configuration_names
 from judging.analysis.failure_modes.shares import confirmed, modes_of_runs, modes_report
 from judging.analysis.failure_modes.sources import ModeSource
-from judging.analysis.reports.columns import plain, share
 from judging.analysis.reports.registry import Entry, Registry
-from judging.analysis.reports.report import Column, Report, Value, rows_of
+from judging.analysis.reports.report import Column, Report, Value, plain, rows_of, share
 from judging.analysis.reports.writing import write, write_document
 from judging.models import Guideline, Study
 from runs.models import AgentConfiguration, Run

@@ -20,8 +20,7 @@ from judging.analysis.audits.verdict_sources import (
     VerdictSources,
     step_verdict,
 )
-from judging.analysis.reports.columns import parted, plain
-from judging.analysis.reports.report import Column, Field, Report, report_of
+from judging.analysis.reports.report import Column, Field, Report, parted, plain, report_of
 from judging.models import Evaluation, EvaluatorVersion, Label, Study, StudyItem
 from webagent.measures import batched
 

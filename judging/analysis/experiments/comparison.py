@@ -17,10 +17,18 @@ from judging.analysis.experiments.figures import Configuration, ExperimentFigure
 from judging.analysis.experiments.pairs import FLIPPED, By, Cell, Paired, Pairing, Side, pair_up
 from judging.analysis.experiments.sources import Source
 from judging.analysis.gate.reading import command_line, side_words
-from judging.analysis.reports.columns import in_files, number, on_pages, text, value_and_ends
 from judging.analysis.reports.html import html_tables
 from judging.analysis.reports.report import Cell as Linked
-from judging.analysis.reports.report import Column, Report, Value
+from judging.analysis.reports.report import (
+    Column,
+    Report,
+    Value,
+    in_files,
+    number,
+    on_pages,
+    text,
+    value_and_ends,
+)
 from judging.analysis.reports.showing import (
     DASH,
     Shown,

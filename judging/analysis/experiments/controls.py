@@ -16,8 +16,16 @@ from judging.analysis.experiments.facts import ANY_DECIDED, Facts
 from judging.analysis.experiments.population import DECIDED, RunResult, Scope
 from judging.analysis.experiments.selection import runs_url
 from judging.analysis.experiments.sources import Source
-from judging.analysis.reports.columns import SHARE_KEYS, in_files, on_pages, share, text
-from judging.analysis.reports.report import Cell, Layout, Report
+from judging.analysis.reports.report import (
+    SHARE_KEYS,
+    Cell,
+    Layout,
+    Report,
+    in_files,
+    on_pages,
+    share,
+    text,
+)
 from judging.analysis.reports.showing import Shown
 from judging.models import Evaluation, EvaluatorVersion
 from judging.statistics.figures import Share

@@ -22,16 +22,22 @@ from judging.analysis.experiments.population import COUNTED, RunResult
 from judging.analysis.experiments.selection import Selection, joined
 from judging.analysis.failure_modes.shares import confirmed, modes_of_runs, modes_report
 from judging.analysis.failure_modes.sources import NONE, ModeSource, with_modes
-from judging.analysis.reports.columns import (
+from judging.analysis.reports.report import (
     CONFIGURATION,
     SHARE_KEYS,
+    Cell,
+    Column,
+    Field,
+    Layout,
+    Report,
+    Value,
     figure,
     in_files,
     on_pages,
+    report_of,
     share,
     text,
 )
-from judging.analysis.reports.report import Cell, Column, Field, Layout, Report, Value, report_of
 from judging.analysis.reports.showing import Shown, percent, rate
 from runs.interface.words import money, steps
 from runs.models import Run

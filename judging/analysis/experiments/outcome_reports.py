@@ -14,18 +14,24 @@ from judging.analysis.experiments.figures import Amount, Configuration, Experime
 from judging.analysis.experiments.groups import GROUPINGS, groups_of
 from judging.analysis.experiments.population import DECIDED, LEFT_OUT, RunResult
 from judging.analysis.experiments.sources import Source, with_said
-from judging.analysis.reports.columns import (
+from judging.analysis.reports.report import (
     CONFIGURATION,
+    Cell,
+    Column,
+    Field,
+    Layout,
+    Report,
+    Words,
     ends,
     figure,
     in_files,
     number,
     on_pages,
     parted,
+    report_of,
     share,
     text,
 )
-from judging.analysis.reports.report import Cell, Column, Field, Layout, Report, Words, report_of
 from judging.analysis.reports.showing import Shown, decimals, estimate, percent, percent_ends, rate
 from judging.statistics.figures import Figure, Share, Undefined
 from judging.statistics.success import (

@@ -17,8 +17,16 @@ from judging.analysis.failure_modes.sources import (
     side_key,
     with_modes,
 )
-from judging.analysis.reports.columns import CONFIGURATION, SHARE_KEYS, in_files, share, text
-from judging.analysis.reports.report import Cell, Layout, Report
+from judging.analysis.reports.report import (
+    CONFIGURATION,
+    SHARE_KEYS,
+    Cell,
+    Layout,
+    Report,
+    in_files,
+    share,
+    text,
+)
 from judging.analysis.reports.showing import Shown, percent, percent_ends
 from judging.models import FailureReview
 from judging.statistics.figures import Reason, Share

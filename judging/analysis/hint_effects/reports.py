@@ -18,9 +18,8 @@ from judging.analysis.hint_effects.pictures import (
 )
 from judging.analysis.hint_effects.reading import Cell as HintCell
 from judging.analysis.hint_effects.reading import TaskEffect
-from judging.analysis.reports.columns import in_files, parted, text
 from judging.analysis.reports.registry import Entry, Registry
-from judging.analysis.reports.report import Cell, Column, Report, Value
+from judging.analysis.reports.report import Cell, Column, Report, Value, in_files, parted, text
 from judging.analysis.reports.showing import Shown, show
 from judging.statistics.comparison import Difference
 from runs.launching.experiments.hint_plans import Condition

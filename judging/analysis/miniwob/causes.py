@@ -21,8 +21,7 @@ from judging.analysis.experiments.population import Scope, scope_for
 from judging.analysis.miniwob.figures import NOTE
 from judging.analysis.miniwob.proposing import Fault
 from judging.analysis.miniwob.reports import OWN, PUBLISHED, rule_note
-from judging.analysis.reports.columns import counted, in_files
-from judging.analysis.reports.report import Column, Report, Value
+from judging.analysis.reports.report import Column, Report, Value, counted, in_files
 from judging.models import FailureCause, FailureCauseTag, FailureSample, SampledFailure
 from judging.statistics.figures import Share
 from judging.studies.access import TAG_FAILURES

@@ -22,8 +22,13 @@ from judging.analysis.miniwob.figures import (
     SuiteFigures,
     steps_words,
 )
-from judging.analysis.reports.columns import (
+from judging.analysis.reports.report import (
     CONFIGURATION,
+    Cell,
+    Column,
+    Layout,
+    Report,
+    Value,
     counted,
     ends,
     figure,
@@ -34,7 +39,6 @@ from judging.analysis.reports.columns import (
     text,
     value_and_ends,
 )
-from judging.analysis.reports.report import Cell, Column, Layout, Report, Value
 from judging.analysis.reports.showing import Shown, decimals, percent, percent_ends, show
 from judging.statistics.figures import Interval, Share
 from runs.models import Run

@@ -20,19 +20,22 @@ from judging.analysis.progress.correspondence import (
     of_equals,
 )
 from judging.analysis.progress.people import Pair, PeopleFacts
-from judging.analysis.reports.columns import (
+from judging.analysis.reports.registry import Entry, Registry
+from judging.analysis.reports.report import Cell as Linked
+from judging.analysis.reports.report import (
+    Column,
+    Layout,
+    Report,
     ends,
     figure,
     number,
     parted,
     plain,
+    report_of,
     text,
     why,
     with_ends,
 )
-from judging.analysis.reports.registry import Entry, Registry
-from judging.analysis.reports.report import Cell as Linked
-from judging.analysis.reports.report import Column, Layout, Report, report_of
 from judging.analysis.reports.showing import (
     DASH,
     Shown,

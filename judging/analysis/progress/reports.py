@@ -15,16 +15,20 @@ from judging.analysis.progress import step_reports as steps
 from judging.analysis.progress.figures import Difficulty, Progressed
 from judging.analysis.progress.rows import KNOWN, RunRow
 from judging.analysis.progress.sources import Missing
-from judging.analysis.reports.columns import (
+from judging.analysis.reports.registry import Entry, Registry
+from judging.analysis.reports.report import (
     CONFIGURATION,
+    Cell,
+    Column,
+    Field,
+    Report,
     in_files,
     on_pages,
     plain,
+    report_of,
     text,
     with_ends,
 )
-from judging.analysis.reports.registry import Entry, Registry
-from judging.analysis.reports.report import Cell, Column, Field, Report, report_of
 from judging.analysis.reports.showing import Shown
 
 _MEANING = _(

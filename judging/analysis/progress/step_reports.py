@@ -19,16 +19,22 @@ from judging.analysis.progress.figures import (
     stops_of,
 )
 from judging.analysis.progress.rows import KNOWN, stopped_at
-from judging.analysis.reports.columns import (
+from judging.analysis.reports.report import (
     CONFIGURATION,
+    Cell,
+    Column,
+    Field,
+    Layout,
+    Report,
     figure,
     in_files,
     on_pages,
     parted,
+    report_of,
+    rows_of,
     text,
     with_ends,
 )
-from judging.analysis.reports.report import Cell, Column, Field, Layout, Report, report_of, rows_of
 from judging.analysis.reports.showing import decimals, estimate, percent, percent_ends, rate
 
 MOST_STEPS_SHOWN = 30

@@ -21,8 +21,16 @@ from judging.analysis.audits.population import GROUP_NAMES
 from judging.analysis.audits.population import Shown as Verdict
 from judging.analysis.audits.selection import in_cells
 from judging.analysis.audits.verdict_sources import VerdictSource
-from judging.analysis.reports.columns import in_files, on_pages, text
-from judging.analysis.reports.report import Cell, Column, Layout, Report, Value
+from judging.analysis.reports.report import (
+    Cell,
+    Column,
+    Layout,
+    Report,
+    Value,
+    in_files,
+    on_pages,
+    text,
+)
 from judging.analysis.reports.showing import DASH, Shown, p_words
 from judging.models import Study
 from judging.statistics.confusion import ConfusionMatrix

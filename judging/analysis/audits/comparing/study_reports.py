@@ -12,10 +12,19 @@ from judging.analysis.audits.comparing.studies import TwoStudies
 from judging.analysis.audits.figures import MEASURES
 from judging.analysis.audits.population import Shown as Verdict
 from judging.analysis.experiments.pairs import Cell, Paired
-from judging.analysis.reports.columns import SHARE_KEYS, in_files, share, text, with_ends
 from judging.analysis.reports.registry import Entry, Registry
+from judging.analysis.reports.report import (
+    SHARE_KEYS,
+    Column,
+    Layout,
+    Report,
+    Value,
+    in_files,
+    share,
+    text,
+    with_ends,
+)
 from judging.analysis.reports.report import Cell as Linked
-from judging.analysis.reports.report import Column, Layout, Report, Value
 from judging.analysis.reports.showing import p_words
 from judging.statistics.comparison import difference_of_shares
 from judging.statistics.figures import Share

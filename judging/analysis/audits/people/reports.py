@@ -17,18 +17,22 @@ from judging.analysis.audits.people.evaluators import Against
 from judging.analysis.audits.people.questions import answer_words
 from judging.analysis.audits.query import Unsure
 from judging.analysis.audits.selection import differing
-from judging.analysis.reports.columns import (
+from judging.analysis.reports.report import (
+    Cell,
+    Column,
+    Layout,
+    Report,
     ends,
     in_files,
     number,
     on_pages,
     parted,
+    report_of,
     text,
     value_and_ends,
     why,
     with_ends,
 )
-from judging.analysis.reports.report import Cell, Column, Layout, Report, report_of
 from judging.analysis.reports.showing import Shown, ends_words, estimate, figure_words, show
 
 
