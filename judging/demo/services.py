@@ -14,7 +14,7 @@ from typing import Any
 from django.db import transaction
 from django.utils import timezone
 
-from judging.analysis.causes.services import Tagging, tag_errors
+from judging.analysis.causes.tags import Tagging, tag_errors
 from judging.demo import (
     ASKING,
     DESCRIPTION,

@@ -15,7 +15,7 @@ from django.views.decorators.vary import vary_on_headers
 from judging.analysis.audits.facts import AuditFacts
 from judging.analysis.audits.matrices import EvaluatorAudit
 from judging.analysis.audits.views import listed_studies
-from judging.analysis.causes.sums import UNTAGGED
+from judging.analysis.causes.tags import UNTAGGED
 from judging.models import Study
 from judging.statistics.figures import Undefined
 from judging.studies.access import AUDIT

@@ -13,7 +13,7 @@ from judging.analysis.audits.people.detectors import Detector, detectors_of
 from judging.analysis.audits.people.evaluators import Ceiling, ceiling_of
 from judging.analysis.audits.query import Pairing, Unsure
 from judging.analysis.audits.verdict_sources import VerdictSource, VerdictSources, sources_of
-from judging.analysis.causes.sums import CauseAudit, causes_of
+from judging.analysis.causes.tags import CauseAudit, causes_of
 from judging.analysis.reports.report import Column, Field, figure_values, parted, plain, why
 from judging.analysis.reports.showing import DASH, Shown
 

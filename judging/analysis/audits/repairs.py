@@ -27,7 +27,7 @@ from judging.analysis.audits.population import (
     counted_items,
 )
 from judging.analysis.audits.verdict_sources import VerdictSource, short_names
-from judging.analysis.causes.sums import UNTAGGED, CauseAudit
+from judging.analysis.causes.tags import UNTAGGED, CauseAudit
 from judging.analysis.counting import tally
 from judging.analysis.pictures import IntervalRow, interval_picture
 from judging.analysis.reports.report import Cell, Column, Report

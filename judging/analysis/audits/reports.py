@@ -26,7 +26,7 @@ from judging.analysis.audits.population import (
 from judging.analysis.audits.repairs import repairs
 from judging.analysis.audits.verdict_sources import stubs_of
 from judging.analysis.audits.verdicts import verdicts
-from judging.analysis.causes.sums import TAGGED, CauseAudit, Counted, with_tags
+from judging.analysis.causes.tags import TAGGED, CauseAudit, Counted, with_tags
 from judging.analysis.experiments.figures import configuration_names
 from judging.analysis.failure_modes.shares import confirmed, modes_of_runs, modes_report
 from judging.analysis.failure_modes.sources import ModeSource

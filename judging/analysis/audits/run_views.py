@@ -35,7 +35,7 @@ from judging.analysis.audits.verdict_sources import sources_of
 from judging.analysis.audits.verdicts import cells_report
 from judging.analysis.audits.views import audit_page
 from judging.analysis.causes.pages import TAG, CauseForm, walked_pane
-from judging.analysis.causes.sums import read_tag, tag_words, with_tags
+from judging.analysis.causes.tags import read_tag, tag_words, with_tags
 from judging.analysis.counting import tally
 from judging.analysis.failure_modes.pages import failure_beside
 from judging.analysis.miniwob.causes import walked_failure

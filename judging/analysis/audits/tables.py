@@ -22,7 +22,7 @@ from judging.analysis.audits.explanations import decided_by, expected_by
 from judging.analysis.audits.selection import SelectedItem, Selection
 from judging.analysis.audits.verdict_sources import VerdictSource, VerdictSources
 from judging.analysis.audits.verdicts import NOTHING, RunVerdicts, Said, verdicts_on
-from judging.analysis.causes.sums import TaggedItem
+from judging.analysis.causes.tags import TaggedItem
 from judging.analysis.reports.showing import figure_words
 from judging.models import Cause, EvaluatorVersion, Repair
 from runs.interface.lists import row_address

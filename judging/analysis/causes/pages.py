@@ -23,12 +23,12 @@ from judging.analysis.audits.population import (
     run_after,
 )
 from judging.analysis.audits.repairs import Decider, deciders
-from judging.analysis.causes.services import Tagging
-from judging.analysis.causes.sums import (
+from judging.analysis.causes.tags import (
     REPAIRABLE,
     UNTAGGED,
     CauseAudit,
     Counted,
+    Tagging,
     causes_of,
     with_tags,
 )

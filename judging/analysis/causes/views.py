@@ -22,7 +22,7 @@ from judging.analysis.causes.pages import (
     cause_panels,
     next_untagged,
 )
-from judging.analysis.causes.services import Tagging, tag_errors, undo_tags
+from judging.analysis.causes.tags import Tagging, tag_errors, undo_tags
 from judging.analysis.reports.registry import as_picture
 from judging.models import EvaluatorVersion, Study
 from judging.models.causes import Batch

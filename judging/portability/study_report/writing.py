@@ -13,7 +13,7 @@ from django.utils import translation
 from judging.analysis.audits.explanations import decided_by
 from judging.analysis.audits.matrices import Audit, EvaluatorAudit
 from judging.analysis.audits.population import Shown, items_in_cells
-from judging.analysis.causes.sums import with_tags
+from judging.analysis.causes.tags import with_tags
 from judging.models import Cause, Repair, Study, StudyItem
 from judging.portability.study_report.pages import (
     FOLDER,

@@ -4,13 +4,15 @@ import pytest
 
 from judging.analysis.audits.matrices import Audit
 from judging.analysis.audits.population import Shown, items_in_cells
-from judging.analysis.causes.services import Tagging, tag_errors, undo_tags
-from judging.analysis.causes.sums import (
+from judging.analysis.causes.tags import (
     CauseAudit,
     Counted,
+    Tagging,
     causes_of,
     read_tag,
+    tag_errors,
     tag_words,
+    undo_tags,
     with_tags,
 )
 from judging.models import Cause, CauseTag, EvaluatorVersion, Repair
