@@ -1,15 +1,22 @@
-"""Pictures of an audit."""
+"""Pictures of figures: shares with their intervals, and bars of errors repaired, made or tagged."""
+
+from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from django.utils import formats
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
 
 from judging.analysis.reports.showing import DASH, figure_words, interval_words, why_undefined
 from judging.statistics.figures import Figure, Interval, Share, Undefined
-from runs.interface.pictures import LINE, as_picture, canvas, write
+from runs.interface.pictures import LINE, as_picture, block, canvas, write
+from runs.interface.words import counted
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 WIDTH = 380
 """About a phone's, so that words keep their size there."""
@@ -30,8 +37,6 @@ MEANING = {
     "agent": "#1f4ea3",
 }
 """For the picture on its own; in a page, style sheets paint by class."""
-
-
 Meaning = Literal["fn", "fp", "people", "evaluator", "agent"]
 
 
@@ -130,3 +135,121 @@ def _shortened(name: str) -> str:
     if len(name) <= LONGEST_LINE:
         return name
     return f"{name[: LONGEST_LINE - 9]}…{name[-8:]}"
+
+
+def draw_bar(
+    axes: Axes, left: float, top: float, width: float, height: float, *, kind: str, url: str
+) -> None:
+    """A bar of a kind (`fn`, or `fn.fixed`), which leads to the runs that it counts."""
+    paint = {"color": MEANING[kind.partition(".")[0]], "linewidth": 0}
+    block(axes, (left, top), width, height, url=url, gid=f".bar.{kind}", **paint)
+
+
+class Flipped(NamedTuple):
+    """How many errors of a kind, `fn` or `fp`, are repaired or new, and where they are listed."""
+
+    name: str
+    kind: str
+    is_repaired: bool
+    n: int
+    url: str
+
+    @property
+    def words(self) -> str:
+        return counted(self.name, self.n)
+
+
+class FlipsBar(NamedTuple):
+    """The flips of one group of runs: on either side of the middle line in this order."""
+
+    name: str
+    parts: Sequence[Flipped]
+
+    def total(self, *, repaired: bool) -> int:
+        return sum(part.n for part in self.parts if part.is_repaired is repaired)
+
+    @property
+    def words(self) -> str:
+        return ", ".join(part.words for part in self.parts if part.n) or _("nothing changed")
+
+
+FLIPS_ROW, FLIPS_BAR = 40, 12
+_MIDDLE = "#858b94"
+
+
+def flips_picture(bars: Sequence[FlipsBar], *, label: str) -> SafeString:
+    """One bar a group from a middle line: repaired errors right of it, new ones left of it."""
+    most_new = max((bar.total(repaired=False) for bar in bars), default=0)
+    most = max((bar.total(repaired=True) for bar in bars), default=0) + most_new or 1
+    scale = (WIDTH - 2 * MARGIN) / most
+    middle = MARGIN + most_new * scale
+    height = FLIPS_ROW * len(bars) + 22
+    titles: dict[str, str] = {}
+    with canvas(WIDTH, height) as (figure, axes):
+        axes.plot([middle, middle], [18, height - 22], color=_MIDDLE, lw=1, gid=".grid")
+        for index, bar in enumerate(bars):
+            top = index * FLIPS_ROW
+            write(axes, MARGIN, top + 14, bar.name, "name")
+            write(axes, WIDTH - MARGIN, top + 14, bar.words, "words", ha="right")
+            left = right = middle
+            for part in filter(lambda part: part.n, bar.parts):
+                width = part.n * scale
+                if part.is_repaired:
+                    kind, start, right = f"{part.kind}.fixed", right, right + width
+                else:
+                    kind, start, left = f"{part.kind}.new", left - width, left - width
+                draw_bar(axes, start, top + 20, width, FLIPS_BAR, kind=kind, url=part.url)
+                if part.url:
+                    titles[part.url] = f"{bar.name}: {part.words}"
+        if most_new:
+            write(axes, middle - 4, height - 6, _("new errors"), "axis", ha="right")
+        write(axes, middle + 4, height - 6, _("repaired"), "axis")
+        return as_picture(figure, label, titles)
+
+
+@dataclass(frozen=True, slots=True)
+class CauseBar:
+    """How many errors have a cause, and where the runs of each kind are listed."""
+
+    name: str
+    fn: int
+    fp: int
+    fn_url: str
+    fp_url: str
+
+    @property
+    def errors(self) -> int:
+        return self.fn + self.fp
+
+
+CAUSE_ROW, CAUSE_BAR = 34, 10
+CAUSE_NUMBERS = 96
+"""Kept free at the right, for the counts."""
+
+
+def causes_picture(bars: Sequence[CauseBar], *, label: str, most: int = 0) -> SafeString:
+    """One bar a cause, false negatives first and false positives after them, with their counts.
+
+    Args:
+        most: errors of the longest bar of all pictures beside this one; of its own by default.
+    """
+    height = CAUSE_ROW * len(bars) + MARGIN
+    most = most or max((bar.errors for bar in bars), default=0) or 1
+    with canvas(WIDTH, height) as (figure, axes):
+        scale = (WIDTH - 2 * MARGIN - CAUSE_NUMBERS) / most
+        titles: dict[str, str] = {}
+        for index, bar in enumerate(bars):
+            top = index * CAUSE_ROW
+            write(axes, MARGIN, top + 15, bar.name, "name")
+            left = float(MARGIN)
+            counts = []
+            for kind, count, url in (("fn", bar.fn, bar.fn_url), ("fp", bar.fp, bar.fp_url)):
+                if not count:
+                    continue
+                counts.append(f"{formats.number_format(count)} {kind.upper()}")
+                width = count * scale
+                draw_bar(axes, left, top + 20, width, CAUSE_BAR, kind=kind, url=url)
+                titles[url] = f"{bar.name}: {counts[-1]}"
+                left += width + 1
+            write(axes, left + 4, top + 29, " + ".join(counts), "words")
+        return as_picture(figure, label, titles)

@@ -32,7 +32,7 @@ from judging.analysis.causes.tags import (
     causes_of,
     with_tags,
 )
-from judging.analysis.pictures_bars import CauseBar, causes_picture
+from judging.analysis.pictures import CauseBar, causes_picture
 from judging.models import Cause, CauseTag, EvaluatorVersion, Repair, Study
 from judging.statistics.figures import Share
 from judging.studies.forms import StatementForm, note_field

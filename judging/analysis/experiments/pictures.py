@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from django.urls import reverse
+from django.utils import formats
 from django.utils.functional import Promise
 from django.utils.http import urlencode
 from django.utils.safestring import SafeString
@@ -16,8 +17,7 @@ from judging.analysis.experiments.facts import ANY_DECIDED, Facts
 from judging.analysis.experiments.figures import Configuration
 from judging.analysis.experiments.outcome_reports import TrialFigures, trials_of
 from judging.analysis.experiments.population import RunResult
-from judging.analysis.pictures import IntervalRow, interval_picture
-from judging.analysis.pictures_bars import Count, detections_picture
+from judging.analysis.pictures import MARGIN, WIDTH, IntervalRow, draw_bar, interval_picture
 from judging.analysis.pictures_progress import Curve, curves_picture
 from judging.analysis.progress.figures import Progressed, curve_of
 from judging.analysis.progress.reports import PROGRESS
@@ -26,6 +26,7 @@ from judging.analysis.reports.html import html_tables
 from judging.analysis.reports.showing import rate_interval
 from judging.statistics.figures import Undefined
 from judging.statistics.success import TaskMean
+from runs.interface.pictures import LINE, as_picture, canvas, write
 
 QUESTIONS: Mapping[str, Promise] = {
     "accuracy": gettext_lazy("Which configuration succeeds most?"),
@@ -34,6 +35,10 @@ QUESTIONS: Mapping[str, Promise] = {
     "trials": gettext_lazy("What do more trials bring?"),
 }
 """The pictures of an experiment, by the question that each answers."""
+Count = tuple[int, str]
+"""How many runs, and where they are listed."""
+HEIGHT, GAP = 200, 28
+TOP, BOTTOM = 44, 158
 
 
 class ShownPicture(NamedTuple):
@@ -89,13 +94,50 @@ def _detections(facts: Facts) -> dict[int, SafeString]:
         return runs, facts.url(found.configuration, standing=result, detections=n)
 
     return {
-        found.configuration.pk: detections_picture(
+        found.configuration.pk: _histograms(
             [bar(found, RunResult.SUCCESS, n, won) for n, won, _lost in found.numbers],
             [bar(found, RunResult.FAILURE, n, lost) for n, _won, lost in found.numbers],
             label=f"{QUESTIONS['detections']} {found.configuration.name}",
         )
         for found in facts.detections
     }
+
+
+def _histograms(successes: Sequence[Count], failures: Sequence[Count], *, label: str) -> SafeString:
+    """Runs by how often an anomaly was noticed in them, from never, the number over each bar.
+
+    Two histograms on one scale.
+    """
+    most = max([1, *(n for n, _url in (*successes, *failures))])
+    width = (WIDTH - 2 * MARGIN - GAP) / 2
+    titles: dict[str, str] = {}
+    with canvas(WIDTH, HEIGHT) as (figure, axes):
+        sides = (("success", _("successes"), successes), ("failure", _("failures"), failures))
+        for number, (kind, title, bars) in enumerate(sides):
+            left = MARGIN + number * (width + GAP)
+            write(axes, left, 14, title, "name")
+            axes.plot([left, left + width], [BOTTOM, BOTTOM], color=LINE, lw=1, gid=".grid")
+            step = width / max(len(bars), 1)
+            for place, (runs, url) in enumerate(bars):
+                x, height = left + place * step, runs / most * (BOTTOM - TOP)
+                middle = x + step / 2
+                draw_bar(
+                    axes,
+                    x + 0.14 * step,
+                    BOTTOM - height,
+                    0.72 * step,
+                    height,
+                    kind=kind,
+                    url=url if runs else "",
+                )
+                count = formats.number_format(runs)
+                if runs and url:
+                    titles[url] = f"{title}, {place}: {count}"
+                write(axes, middle, BOTTOM - height - 5, count, "words", ha="center")
+                write(axes, middle, BOTTOM + 15, str(place), "axis", ha="center")
+        words = _("anomalies noticed in a run")
+        write(axes, WIDTH / 2, HEIGHT - 6, words, "axis", ha="center")
+        return as_picture(figure, label, titles)
 
 
 def _lengths(facts: Facts) -> dict[int, SafeString]:

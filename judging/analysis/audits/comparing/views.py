@@ -39,7 +39,7 @@ from judging.analysis.audits.what_if.pages import judged_tasks
 from judging.analysis.audits.what_if.settings import SWITCHED
 from judging.analysis.audits.what_if.views import what_if_context
 from judging.analysis.experiments.pairs import By
-from judging.analysis.pictures_bars import Flipped, FlipsBar, flips_picture
+from judging.analysis.pictures import Flipped, FlipsBar, flips_picture
 from judging.analysis.reports.html import html_tables
 from judging.analysis.reports.registry import as_file, check_address
 from judging.analysis.reports.report import Cell
