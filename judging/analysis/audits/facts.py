@@ -8,9 +8,8 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from judging.analysis.audits.matrices import Audit
+from judging.analysis.audits.people.against import Ceiling, Detector, ceiling_of, detectors_of
 from judging.analysis.audits.people.agreement import Agreement, agreement_of
-from judging.analysis.audits.people.detectors import Detector, detectors_of
-from judging.analysis.audits.people.evaluators import Ceiling, ceiling_of
 from judging.analysis.audits.query import Pairing, Unsure
 from judging.analysis.audits.verdict_sources import VerdictSource, VerdictSources, sources_of
 from judging.analysis.causes.tags import CauseAudit, causes_of

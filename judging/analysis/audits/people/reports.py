@@ -6,17 +6,18 @@ from typing import Any
 
 from django.utils.functional import Promise
 from django.utils.http import urlencode
+from django.utils.safestring import SafeString
 from django.utils.text import capfirst
 from django.utils.translation import gettext, gettext_noop
 from django.utils.translation import gettext_lazy as _
 
 from judging.analysis.audits.facts import RUNS, UNDEFINED, AuditFacts, estimated, source_column
+from judging.analysis.audits.people.against import KINDS, Against, DetectorCell
 from judging.analysis.audits.people.agreement import COEFFICIENTS, Agreed, Agreement, OnQuestion
-from judging.analysis.audits.people.detectors import KINDS, DetectorCell
-from judging.analysis.audits.people.evaluators import Against
 from judging.analysis.audits.people.questions import answer_words
 from judging.analysis.audits.query import Unsure
 from judging.analysis.audits.selection import differing
+from judging.analysis.pictures import IntervalRow, Meaning, interval_picture
 from judging.analysis.reports.report import (
     Cell,
     Column,
@@ -34,6 +35,7 @@ from judging.analysis.reports.report import (
     with_ends,
 )
 from judging.analysis.reports.showing import Shown, ends_words, estimate, figure_words, show
+from judging.models import Study
 
 
 def agreement(facts: AuditFacts) -> Report:
@@ -167,6 +169,30 @@ def _show_annotator(name: str) -> Shown:
 def _show_kappa(each: Against) -> Shown:
     note = ends_words(each.kappa_interval, is_share=False)
     return estimate(each.matrix.kappa, lambda n: f"κ {figure_words(n, is_share=False)}", note)
+
+
+MOST_DRAWN = 40
+
+
+def ceiling_picture(facts: AuditFacts) -> SafeString:
+    """How often each evaluator agrees with each annotator, and they with each other."""
+    rows = [_drawn(facts.study, each, meaning) for meaning, each in facts.ceiling.all[:MOST_DRAWN]]
+    label = gettext("How often do evaluators agree with people, and people with each other?")
+    return interval_picture(rows, label=label, meaning="evaluator")
+
+
+def _drawn(study: Study, against: Against, meaning: Meaning) -> IntervalRow:
+    runs = differing(study, against.matrix.wrong, against.annotator, against.source)
+    name = f"{against.source.shown} · {against.annotator.name}"
+    words = gettext("%(name)s: %(n)s runs on which they differ")
+    return IntervalRow(
+        name,
+        against.matrix.accuracy.value,
+        against.matrix.accuracy.interval,
+        url=runs.url,
+        title=words % {"name": name, "n": runs.value},
+        meaning=meaning,
+    )
 
 
 def detectors(facts: AuditFacts) -> Report:

@@ -7,8 +7,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from judging.analysis.audits.facts import AuditFacts
-from judging.analysis.audits.people.detectors import Detector, DetectorCell, causes_meant
-from judging.analysis.audits.people.evaluators import ceiling_picture
+from judging.analysis.audits.people.against import Detector, DetectorCell, causes_meant
+from judging.analysis.audits.people.reports import ceiling_picture
 from judging.analysis.audits.population import listed_items
 from judging.analysis.audits.reports import AUDIT
 from judging.analysis.audits.verdict_sources import short_names
@@ -40,7 +40,7 @@ def audit_people(request: AppRequest, study: Study) -> HttpResponse:
         "study": study,
         "facts": facts,
         "annotators": facts.ceiling.annotators,
-        "picture": ceiling_picture(study, facts.ceiling),
+        "picture": ceiling_picture(facts),
         "tables": html_tables(AUDIT.make("people", facts)),
     }
     return render(request, "judging/analysis/audits/audit_people.html", context)

@@ -6,8 +6,8 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from judging.analysis.audits.people.against import ceiling_of
 from judging.analysis.audits.people.agreement import agreement_of
-from judging.analysis.audits.people.evaluators import ceiling_of
 from judging.analysis.audits.verdict_sources import sources_of
 from judging.statistics.confusion import ConfusionMatrix
 from judging.statistics.figures import Interval, Reason, Undefined

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from judging.analysis.audits.facts import AuditFacts
-from judging.analysis.audits.people.detectors import DetectorCell, detectors_of
+from judging.analysis.audits.people.against import DetectorCell, detectors_of
 from judging.analysis.audits.reports import AUDIT
 from judging.models import StudyItem, Unblinding
 from judging.statistics.figures import Undefined
