@@ -1,20 +1,23 @@
-"""What the reports of an audit are made of, and the columns that several of them share."""
+"""What reports of an audit are made of, and the columns and cells that several of them share."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
+from django.urls import reverse
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from judging.analysis.audits.matrices import Audit
 from judging.analysis.audits.people.against import Ceiling, Detector, ceiling_of, detectors_of
 from judging.analysis.audits.people.agreement import Agreement, agreement_of
-from judging.analysis.audits.query import Pairing, Unsure
+from judging.analysis.audits.population import Shown as Verdict
+from judging.analysis.audits.query import InCells, Pairing, Selection, Unsure
 from judging.analysis.audits.verdict_sources import VerdictSource, VerdictSources, sources_of
 from judging.analysis.causes.tags import CauseAudit, causes_of
-from judging.analysis.reports.report import Column, Field, figure_values, parted, plain, why
+from judging.analysis.reports.report import Cell, Column, Field, figure_values, parted, plain, why
 from judging.analysis.reports.showing import DASH, Shown
+from judging.models import Study
 
 
 class AuditFacts(Audit):
@@ -93,3 +96,28 @@ TASK = plain("task", _("task"), "run.task.external_id")
 SITE = plain("site", _("site"), "run.task.site")
 GOAL: Field = (Column("goal", _("goal")), lambda item: item.run.goal or item.run.task.goal)
 REFERENCE = plain("reference", _("reference"), "verdict.verdict")
+
+
+def in_cells(
+    study: Study,
+    n: int,
+    cells: Sequence[tuple[VerdictSource, Sequence[Verdict]]],
+    groups: Mapping[str, str] | None = None,
+) -> Cell:
+    """So many runs that are in all of these cells, and in these groups, with where they are listed.
+
+    Without an address where a group has no name, which no selection can ask for.
+    """
+    if groups and not all(groups.values()):
+        return Cell(n)
+    chosen = [InCells(source, list(which)) for source, which in cells]
+    return Cell(n, _address(study, Selection(cells=chosen, groups=groups or {})))
+
+
+def differing(study: Study, n: int, first: VerdictSource, second: VerdictSource) -> Cell:
+    """So many runs on which the two differ, with where they are listed."""
+    return Cell(n, _address(study, Selection(differ=(first, second))))
+
+
+def _address(study: Study, selection: Selection) -> str:
+    return f"{reverse('judging:audit_triangle', args=[study.pk])}?{selection.query}"

@@ -29,7 +29,7 @@ from judging.analysis.audits.population import (
     neighbours,
     read_cells,
 )
-from judging.analysis.audits.selection import BETWEEN, read_selection, selected_items
+from judging.analysis.audits.query import BETWEEN, read_selection, selected_items
 from judging.analysis.audits.tables import CellTable, rows_shown
 from judging.analysis.audits.verdict_sources import sources_of
 from judging.analysis.audits.verdicts import cells_report

@@ -19,7 +19,7 @@ from django.utils.translation import gettext_lazy as _
 from django_tables2.data import TableQuerysetData
 
 from judging.analysis.audits.explanations import decided_by, expected_by
-from judging.analysis.audits.selection import SelectedItem, Selection
+from judging.analysis.audits.query import SelectedItem, Selection
 from judging.analysis.audits.verdict_sources import VerdictSource, VerdictSources
 from judging.analysis.audits.verdicts import NOTHING, RunVerdicts, Said, verdicts_on
 from judging.analysis.causes.tags import TaggedItem

@@ -19,8 +19,8 @@ from judging.analysis.audits.population import (
     counted_items,
     unknown_split,
 )
+from judging.analysis.audits.query import ANY, PEOPLE, Selection, read_selection, selected_items
 from judging.analysis.audits.reports import AUDIT, check_known_split
-from judging.analysis.audits.selection import ANY, PEOPLE, Selection, read_selection, selected_items
 from judging.analysis.audits.tables import TriangleTable, rows_shown
 from judging.analysis.audits.verdict_sources import VerdictSources
 from judging.analysis.audits.views import audit_page

@@ -13,7 +13,7 @@ from judging.analysis.audits.explanations import decided_by
 from judging.analysis.audits.facts import GOAL, NUMBER, REFERENCE, RUN, SITE, TASK, AuditFacts
 from judging.analysis.audits.matrices import NOT_EVALUATED, cell_under
 from judging.analysis.audits.population import Shown, items_in_cells, shown
-from judging.analysis.audits.selection import SelectedItem, Selection, selected_items
+from judging.analysis.audits.query import SelectedItem, Selection, selected_items
 from judging.analysis.audits.verdict_sources import (
     STEPS,
     VerdictSource,

@@ -16,10 +16,9 @@ from judging.analysis.audits.comparing.evaluators import (
     additions_of,
     compare_all,
 )
-from judging.analysis.audits.facts import RUNS, AuditFacts, source_column
+from judging.analysis.audits.facts import RUNS, AuditFacts, in_cells, source_column
 from judging.analysis.audits.population import GROUP_NAMES
 from judging.analysis.audits.population import Shown as Verdict
-from judging.analysis.audits.selection import in_cells
 from judging.analysis.audits.verdict_sources import VerdictSource
 from judging.analysis.reports.report import (
     Cell,

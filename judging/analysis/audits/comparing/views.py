@@ -27,12 +27,11 @@ from judging.analysis.audits.comparing.evaluators import (
 )
 from judging.analysis.audits.comparing.studies import TwoStudies, two_studies
 from judging.analysis.audits.comparing.study_reports import TWO_STUDIES
-from judging.analysis.audits.facts import AuditFacts
+from judging.analysis.audits.facts import AuditFacts, in_cells
 from judging.analysis.audits.figures import BY_KEY
 from judging.analysis.audits.population import Shown
 from judging.analysis.audits.repairs import worst_and_its_repair
 from judging.analysis.audits.reports import AUDIT
-from judging.analysis.audits.selection import in_cells
 from judging.analysis.audits.verdict_sources import VerdictSource, sources_of
 from judging.analysis.audits.views import as_part, audit_page
 from judging.analysis.audits.what_if.pages import judged_tasks

@@ -11,12 +11,18 @@ from django.utils.text import capfirst
 from django.utils.translation import gettext, gettext_noop
 from django.utils.translation import gettext_lazy as _
 
-from judging.analysis.audits.facts import RUNS, UNDEFINED, AuditFacts, estimated, source_column
+from judging.analysis.audits.facts import (
+    RUNS,
+    UNDEFINED,
+    AuditFacts,
+    differing,
+    estimated,
+    source_column,
+)
 from judging.analysis.audits.people.against import KINDS, Against, DetectorCell
 from judging.analysis.audits.people.agreement import COEFFICIENTS, Agreed, Agreement, OnQuestion
 from judging.analysis.audits.people.questions import answer_words
 from judging.analysis.audits.query import Unsure
-from judging.analysis.audits.selection import differing
 from judging.analysis.pictures import IntervalRow, Meaning, interval_picture
 from judging.analysis.reports.report import (
     Cell,

@@ -11,7 +11,7 @@ from django.http import QueryDict
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from judging.analysis.audits.selection import read_selection, selected_items
+from judging.analysis.audits.query import read_selection, selected_items
 from judging.analysis.audits.verdict_sources import sources_of
 from judging.analysis.audits.verdicts import verdicts_on
 from judging.models import Unblinding
