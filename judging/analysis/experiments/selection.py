@@ -1,26 +1,29 @@
-"""The runs behind a number of an experiment, as an address names them.
+"""The runs behind a number of an experiment, as an address names them, and its tasks in groups.
 
 Progress is named by source and finding: `evaluator-12:told`, `ticks:40-60`, `evaluator-12:stale`,
 or `evaluator-12:stopped-7-2` for the runs of task 7 that reached its first two milestones and
 never the third.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from django.db.models import Q, QuerySet
+from django.db.models import Case, Q, QuerySet, TextField, Value, When
+from django.db.models.fields.json import KeyTextTransform, KeyTransform
+from django.db.models.functions import Cast, Coalesce, Left, NullIf, Right
 from django.db.models.lookups import Exact
 from django.http import QueryDict
 from django.urls import reverse
 from django.utils.functional import Promise
 from django.utils.http import urlencode
+from django.utils.text import capfirst
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from judging.analysis.experiments.course import with_detections
-from judging.analysis.experiments.figures import names_in
-from judging.analysis.experiments.groups import level_of
+from judging.analysis.experiments.figures import ExperimentFigures, Trials, names_in
 from judging.analysis.experiments.population import COUNTED, RunResult, Scope
 from judging.analysis.experiments.sources import Source
 from judging.analysis.failure_modes.sources import ModeSource, mode_words, showing
@@ -31,7 +34,9 @@ from judging.analysis.progress.rows import (
     runs_of_progress,
     with_milestones,
 )
-from runs.models import Experiment, Run, TaskSet
+from judging.statistics.figures import Share
+from judging.statistics.success import clustered_rate
+from runs.models import Experiment, Run, Task, TaskSet
 from runs.models.parsing import reading
 from webagent.recovery.retry_policy import Comparison
 
@@ -192,3 +197,76 @@ def _standings(value: str) -> list[RunResult]:
     if RunResult.HIDDEN in found:
         raise ValueError("what is hidden is not listed")
     return found
+
+
+GROUPINGS = {name: capfirst(FILTERS[name].name) for name in ("site", "template", "level", "kind")}
+Placed = Mapping[str, str]
+"""Where a task belongs, by grouping; empty where it says nothing."""
+
+
+class Group:
+    """One site, template, level or kind: what each configuration achieves there, in their order."""
+
+    def __init__(self, name: str, trials: Sequence[Sequence[Trials]], tasks: int) -> None:
+        self.name, self.tasks = name, tasks
+        self.shares = [Share(sum(c for _, c in each), sum(n for n, _ in each)) for each in trials]
+        self.rates = [clustered_rate(each) for each in trials]
+        """The same with standard errors clustered by task."""
+
+    @property
+    def runs(self) -> int:
+        return sum(share.total for share in self.shares)
+
+
+def placed_tasks(figures: ExperimentFigures) -> dict[int, Placed]:
+    """The tasks that some figure speaks of, in one query."""
+    wanted = {each.task for each in figures.sums if each.standing is not RunResult.HIDDEN}
+    rows = Task.objects.filter(pk__in=wanted).values_list(
+        "pk", "site", "template", "intent_template", "evaluation_kind", level_of("")
+    )
+    return {
+        pk: {"site": site, "template": template or text, "level": level, "kind": kind}
+        for pk, site, template, text, kind, level in rows
+    }
+
+
+def groups_of(figures: ExperimentFigures, by: str, tasks: Mapping[int, Placed]) -> list[Group]:
+    """The groups of one grouping, most runs first."""
+    trials: defaultdict[str, list[list[Trials]]] = defaultdict(
+        lambda: [[] for _ in figures.configurations]
+    )
+    members: defaultdict[str, set[int]] = defaultdict(set)
+    for number, configuration in enumerate(figures.configurations):
+        for task, counts in configuration.trials.items():
+            name = tasks[task][by]
+            trials[name][number].append(counts)
+            members[name].add(task)
+    groups = [Group(name, found, len(members[name])) for name, found in trials.items()]
+    return sorted(groups, key=lambda group: (-group.runs, group.name))
+
+
+LEVEL_ENDINGS = {"-l2": "L2", "-l3": "L3"}
+"""How WorkArena's tasks say their level; those of the first say nothing."""
+WORKARENA = "workarena."
+
+
+def level_of(task: str) -> Coalesce:
+    """What the task's source says of its level or difficulty; for WorkArena what its name says.
+
+    Args:
+        task: what leads from the rows to their tasks: empty, or `task__`.
+    """
+    name = f"{task}external_id"
+    by_name = Case(
+        When(~Q(Exact(Left(name, len(WORKARENA)), WORKARENA)), then=Value("")),
+        *(
+            When(Exact(Right(name, len(ending)), ending), then=Value(level))
+            for ending, level in LEVEL_ENDINGS.items()
+        ),
+        default=Value("L1"),
+    )
+    extra = KeyTransform("extra", f"{task}record")
+    told = (Cast(KeyTextTransform(key, extra), TextField()) for key in ("level", "difficulty"))
+    # SQLite has the word for what is null in JSON.
+    said = (NullIf(NullIf(each, Value("")), Value("null")) for each in told)
+    return Coalesce(*said, by_name, output_field=TextField())

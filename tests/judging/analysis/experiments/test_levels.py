@@ -4,8 +4,7 @@ from collections import defaultdict
 
 import pytest
 
-from judging.analysis.experiments.groups import level_of
-from judging.analysis.experiments.selection import FILTERS
+from judging.analysis.experiments.selection import FILTERS, level_of
 from runs.models import Run, Task
 from tests.judging.analysis import audited
 
