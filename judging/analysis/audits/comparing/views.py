@@ -34,8 +34,7 @@ from judging.analysis.audits.repairs import worst_and_its_repair
 from judging.analysis.audits.reports import AUDIT
 from judging.analysis.audits.verdict_sources import VerdictSource, sources_of
 from judging.analysis.audits.views import as_part, audit_page
-from judging.analysis.audits.what_if.pages import judged_tasks
-from judging.analysis.audits.what_if.settings import SWITCHED
+from judging.analysis.audits.what_if.settings import SWITCHED, judged_tasks
 from judging.analysis.audits.what_if.views import what_if_context
 from judging.analysis.experiments.pairs import By
 from judging.analysis.pictures import Flipped, FlipsBar, flips_picture

@@ -1,10 +1,17 @@
-"""What a what-if page has switched: read from an address, written into one, made an evaluator."""
+"""What a what-if page has switched: read from an address, written into one, made an evaluator, and
+shown as boxes.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 from urllib.parse import urlencode
+
+from django.utils.functional import Promise
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from judging.evaluators.answer_judges import TwoStageEvaluator
 from judging.evaluators.contract import Evaluator
@@ -12,16 +19,31 @@ from judging.evaluators.judges.outcome import StageName
 from judging.evaluators.matchers import TaskVersion
 from judging.evaluators.matching.pipeline import NAMES
 from judging.evaluators.matching.repaired.matcher import RepairedMatcher
-from judging.evaluators.matching.repaired.rules import ALL_RULES, Rule
+from judging.evaluators.matching.repaired.rules import (
+    ALL_RULES,
+    DESCRIPTIONS,
+    LABELS,
+    REJECTING,
+    Rule,
+)
 from judging.evaluators.matching.strict import StrictMatcher
 from judging.evaluators.pipelines import PIPELINES
 from judging.evaluators.registry import REGISTRY, Unasked, UnknownEvaluatorError, evaluator_of
-from judging.models import EvaluatorVersion
+from judging.models import EvaluatorVersion, Study
+from runs.interface.listing import labelled, listed
+from runs.models import TaskSet
 from runs.models.parsing import read_choice, reading
 from webagent.trajectory.values import items, mapping
 
-STAGES = (StageName.EQUIVALENCE, StageName.INCLUSION)
-
+_STAGE_WORDS: Mapping[StageName, Promise] = {
+    StageName.EQUIVALENCE: gettext_lazy("Stage 1: the answer means the same as the reference"),
+    StageName.INCLUSION: gettext_lazy("Stage 2: the answer holds the reference's key information"),
+}
+STAGES = tuple(_STAGE_WORDS)
+_TASK_WORDS: Mapping[TaskVersion, Promise] = {
+    TaskVersion.RECORDED: gettext_lazy("as recorded"),
+    TaskVersion.PATCHED: gettext_lazy("as patched"),
+}
 AS_STORED = "stored"
 """Says in an address that nothing is switched otherwise."""
 SWITCHED = ("off", "stages", "tasks", AS_STORED)
@@ -179,11 +201,82 @@ def _rules(name: str, config: Config) -> frozenset[Rule] | None:
 def _stages(name: str, config: Config) -> tuple[StageName, ...] | None:
     if name != TwoStageEvaluator.name:
         return None
-    listed = config.get("stages")
-    chosen = listed if isinstance(listed, list) else list(STAGES)
+    stored = config.get("stages")
+    chosen = stored if isinstance(stored, list) else list(STAGES)
     return tuple(each for each in STAGES if each in chosen)
 
 
 def _tasks(config: Config) -> TaskVersion:
     stored = config.get("tasks")
     return TaskVersion(str(stored)) if stored in list(TaskVersion) else TaskVersion.RECORDED
+
+
+def judged_tasks(version: EvaluatorVersion) -> str:
+    """Which version of the tasks it reads, in words; empty where that is not known."""
+    setting = setting_of(version)
+    tasks = setting.tasks or (TaskVersion.RECORDED if setting.stages is not None else None)
+    return str(_TASK_WORDS[tasks]) if tasks else ""
+
+
+class Switch(NamedTuple):
+    """One rule, stage or version of the tasks with its box."""
+
+    key: str
+    name: str | Promise
+    description: str
+    is_on: bool
+
+
+def switches(study: Study, setting: Setting) -> dict[str, Any]:
+    """The boxes of the form; no group where the evaluator has nothing of the kind."""
+    return {
+        "groups": [] if setting.rules is None else _rule_groups(setting.rules),
+        "stages": [
+            Switch(each.value, each.value, str(_STAGE_WORDS[each]), each in (setting.stages or ()))
+            for each in (() if setting.stages is None else STAGES)
+        ],
+        "tasks": [
+            Switch(each.value, name, "", setting.tasks is each)
+            for each, name in (_TASK_WORDS.items() if has_task_choice(study, setting) else ())
+        ],
+        "all_on": replace(setting, rules=ALL_RULES).address,
+        "all_off": replace(setting, rules=frozenset()).address,
+        "as_stored": setting_of(setting.version).address,
+    }
+
+
+def has_task_choice(study: Study, setting: Setting) -> bool:
+    """Whether it could read the study's tasks as they were recorded or as they were patched."""
+    sets = TaskSet.objects.filter(parent__tasks__runs__study_items__study=study)
+    has_patched = sets.exists()
+    return setting.tasks is not None and (has_patched or setting.tasks is TaskVersion.PATCHED)
+
+
+def thrown(stored: Setting, setting: Setting) -> str:
+    """The switch in which they differ, in words; empty where there is none."""
+    if rules := (stored.rules or frozenset()) ^ (setting.rules or frozenset()):
+        rule = next(iter(rules))
+        state = _("on") if rule in (setting.rules or ()) else _("off")
+        return labelled(_(LABELS[rule]), state)
+    if setting.stages != stored.stages:
+        return listed(_STAGE_WORDS[each] for each in setting.stages or ()) or _("no stage")
+    if setting.tasks is None or setting.tasks == stored.tasks:
+        return ""
+    return str(_TASK_WORDS[setting.tasks])
+
+
+def _rule_groups(enabled: frozenset[Rule]) -> list[tuple[str, list[Switch]]]:
+    def boxes(rules: Iterable[Rule]) -> list[Switch]:
+        return [
+            Switch(rule.value, _(LABELS[rule]), _(DESCRIPTIONS[rule]), rule in enabled)
+            for rule in rules
+        ]
+
+    urls = [rule for rule in Rule if rule.startswith("url_")]
+    accepting = [rule for rule in Rule if rule not in urls and rule not in REJECTING]
+    rejecting = [rule for rule in Rule if rule not in urls and rule in REJECTING]
+    return [
+        (_("Accept more answers"), boxes(accepting)),
+        (_("Reject what only looks right"), boxes(rejecting)),
+        (_("URLs"), boxes(urls)),
+    ]

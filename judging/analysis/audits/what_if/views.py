@@ -1,9 +1,11 @@
 """What if an evaluator were switched otherwise: preview, and keep it as a new version."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 from urllib.parse import urlencode
+from uuid import UUID
 
 from django import forms
 from django.contrib import messages
@@ -16,23 +18,27 @@ from django.views.decorators.http import require_POST
 from judging.analysis.audits.repairs import worst_of
 from judging.analysis.audits.verdict_sources import spoken_of
 from judging.analysis.audits.views import as_part, audit_page
-from judging.analysis.audits.what_if.pages import (
-    MOST_SHOWN,
-    compared_page,
-    opening,
-    switches,
-    thrown,
+from judging.analysis.audits.what_if.recomputing import (
+    Change,
+    Compared,
+    compare,
+    levers,
+    most_correcting,
 )
-from judging.analysis.audits.what_if.recomputing import compare, levers
 from judging.analysis.audits.what_if.settings import (
+    STAGES,
     SWITCHED,
     Setting,
     has_switches,
+    has_task_choice,
     read_setting,
     switched,
+    switches,
+    thrown,
 )
 from judging.evaluating.services import start_batch
-from judging.evaluators.registry import UnknownEvaluatorError
+from judging.evaluators.matchers import TaskVersion
+from judging.evaluators.registry import UnknownEvaluatorError, model_asked_by
 from judging.models import EvaluatorVersion, Study
 from judging.studies.access import EVALUATE, for_auditors, record_unblindings
 from runs.interface.requests import AppRequest, needs, wants_partial
@@ -40,6 +46,11 @@ from runs.models.parsing import QueryError
 from runs.operations.error_views import BadQueryError, bad_queries
 from runs.queue.paid_work import WorkRefusedError
 from runs.queue.paid_work_services import CostLimitField
+
+_WANTED = {1: "right", -1: "wrong", 0: "open"}
+"""Whether a change is what one wants, by its gain."""
+MOST_SHOWN = 100
+"""Runs that are listed of those that would move in one way."""
 
 
 @audit_page
@@ -84,11 +95,25 @@ def what_if_context(request: AppRequest, study: Study, *, opens_on: str) -> dict
         return {"study": study, "page": None}
     stored, opened_on = setting, None
     if not any(key in request.GET for key in SWITCHED):
-        setting = opening(study, setting)
+        setting = _opening(study, setting)
         opened_on = thrown(stored, setting)
     page = switches(study, setting) | {"setting": setting, "versions": versions}
     page |= {"opened_on": opened_on, "pair": _pair(request)}
     return {"study": study, "page": page, **_result(request, study, setting)}
+
+
+def _opening(study: Study, setting: Setting) -> Setting:
+    """With the one switch thrown that corrects most; as it is where none corrects more than it
+    breaks.
+    """
+    stages = setting.stages or ()
+    others = [
+        replace(setting, stages=tuple(each for each in STAGES if (each in stages) != (each is one)))
+        for one in (STAGES if setting.stages is not None else ())
+    ]
+    if has_task_choice(study, setting):
+        others += [replace(setting, tasks=each) for each in TaskVersion if each != setting.tasks]
+    return most_correcting(study, setting, others) or setting
 
 
 def _page_address(request: AppRequest, study: Study, query: str) -> str:
@@ -134,7 +159,45 @@ def _result(request: AppRequest, study: Study, setting: Setting) -> dict[str, An
     shown = [flip.run_id for flips in compared.flips.values() for flip in flips[:MOST_SHOWN]]
     items = study.items.filter(run__in=shown)
     record_unblindings(user=request.user, items=items, reason="what-if of an audit")
-    return context | {"result": compared_page(study, setting, compared)}
+    return context | {"result": _compared(study, setting, compared)}
+
+
+def _compared(study: Study, setting: Setting, compared: Compared) -> dict[str, Any]:
+    """What would be, beside what is."""
+    evaluator, now, then = setting.evaluator(), compared.now, compared.then
+    stored = EvaluatorVersion.objects.filter(config_hash=evaluator.identity.config_hash)
+
+    def url(run_id: UUID, cell: str) -> str:
+        walk = {"study": study.pk, "audit": setting.version.pk, "cell": cell}
+        return f"{reverse('runs:run_detail', args=[run_id])}?{urlencode(walk)}"
+
+    return {
+        "compared": compared,
+        # The five cells, now and then.
+        "cells": [
+            *((key, getattr(now, key), getattr(then, key)) for key in ("tp", "fn", "tn", "fp")),
+            ("none", now.no_verdict, then.no_verdict),
+        ],
+        "rates": [(*each, None) for each in compared.rates],
+        # The runs that would move, by how; the first of them with the address of the run.
+        "moved": [
+            {
+                "name": change.label,
+                "kind": _WANTED[change.gain],
+                "total": len(flips),
+                "flips": [(flip, url(flip.run_id, flip.now.value)) for flip in flips[:MOST_SHOWN]],
+                "left": max(0, len(flips) - MOST_SHOWN),
+            }
+            for change in Change
+            if (flips := compared.flips.get(change))
+        ],
+        # Why there would be no verdict, the commonest first.
+        "reasons": compared.reasons.most_common(),
+        # The version that is so switched already, if there is one.
+        "stored_as": stored.first() if setting.is_changed else None,
+        # The model that the new version would ask; empty where it asks none.
+        "model": model_asked_by(evaluator),
+    }
 
 
 @audit_page
