@@ -22,7 +22,7 @@ from judging.analysis.experiments.population import Scope, scope_for
 from judging.analysis.experiments.selection import Selection
 from judging.analysis.experiments.sources import Source, read_source
 from judging.analysis.failure_modes.sources import ModeSource
-from judging.analysis.progress.figures import Difficulty
+from judging.analysis.progress.rows import Difficulty
 from judging.analysis.progress.sources import read_progress_source
 from judging.models import Study, StudyItem
 from judging.statistics.progress import ALPHA

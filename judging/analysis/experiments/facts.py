@@ -24,8 +24,7 @@ from judging.analysis.experiments.sources import Choice, Source, choices_among, 
 from judging.analysis.failure_modes.sources import ModeSource
 from judging.analysis.hint_effects.reading import HintEffects
 from judging.analysis.miniwob.figures import SuiteFigures, suite_of
-from judging.analysis.progress.figures import Difficulty
-from judging.analysis.progress.rows import RunRow, progress_value, rows_of
+from judging.analysis.progress.rows import Difficulty, RunRow, progress_value, rows_of
 from judging.analysis.progress.sources import (
     ProgressChoice,
     ProgressSource,

@@ -19,9 +19,9 @@ from judging.analysis.experiments.outcome_reports import TrialFigures, trials_of
 from judging.analysis.experiments.population import RunResult
 from judging.analysis.pictures import MARGIN, WIDTH, IntervalRow, draw_bar, interval_picture
 from judging.analysis.pictures_progress import Curve, curves_picture
-from judging.analysis.progress.figures import Progressed, curve_of
 from judging.analysis.progress.reports import PROGRESS
-from judging.analysis.progress.rows import RunRow
+from judging.analysis.progress.rows import Progressed, RunRow
+from judging.analysis.progress.step_reports import curve_of
 from judging.analysis.reports.html import html_tables
 from judging.analysis.reports.showing import rate_interval
 from judging.statistics.figures import Undefined

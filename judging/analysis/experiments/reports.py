@@ -21,8 +21,8 @@ from judging.analysis.hint_effects.reports import HINTS
 from judging.analysis.miniwob import reports as miniwob
 from judging.analysis.miniwob.causes import PUBLISHED_CAUSES, causes, causes_of
 from judging.analysis.miniwob.figures import is_suite
-from judging.analysis.progress.figures import Progressed
 from judging.analysis.progress.reports import PROGRESS
+from judging.analysis.progress.rows import Progressed
 from judging.analysis.progress.sources import Missing
 from judging.analysis.reports.html import html_tables
 from judging.analysis.reports.registry import Entry, Registry

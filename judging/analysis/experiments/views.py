@@ -37,9 +37,8 @@ from judging.analysis.experiments.selection import Selection, read_chosen
 from judging.analysis.failure_modes.pages import FailureForm, with_failure_modes
 from judging.analysis.gate.reading import command_line
 from judging.analysis.hint_effects.reports import HINTS
-from judging.analysis.progress.figures import Progressed
 from judging.analysis.progress.reports import PROGRESS
-from judging.analysis.progress.rows import KNOWN
+from judging.analysis.progress.rows import KNOWN, Progressed
 from judging.analysis.progress.sources import Missing
 from judging.analysis.reports.html import html_tables
 from judging.analysis.reports.registry import Registry, as_file, as_picture, attached, check_address

@@ -5,15 +5,15 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from django.utils.translation import gettext
+from django.utils import formats
+from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
 from judging.analysis.experiments.facts import ANY_DECIDED, Facts
 from judging.analysis.experiments.figures import Configuration
 from judging.analysis.experiments.population import RunResult
 from judging.analysis.progress import step_reports as steps
-from judging.analysis.progress.figures import Difficulty, Progressed
-from judging.analysis.progress.rows import KNOWN, RunRow
+from judging.analysis.progress.rows import KNOWN, Difficulty, Progressed, RunRow
 from judging.analysis.progress.sources import Missing
 from judging.analysis.reports.registry import Entry, Registry
 from judging.analysis.reports.report import (
@@ -22,14 +22,17 @@ from judging.analysis.reports.report import (
     Column,
     Field,
     Report,
+    figure,
     in_files,
     on_pages,
+    parted,
     plain,
     report_of,
     text,
     with_ends,
 )
-from judging.analysis.reports.showing import Shown
+from judging.analysis.reports.showing import Shown, estimate, percent, percent_ends, rate
+from judging.statistics.progress import AdjustedScore, TaskProgress, adjusted
 
 _MEANING = _(
     "Progress: 100 · Σ weight reached / Σ weight, at its highest and at the end, "
@@ -123,7 +126,7 @@ def runs(facts: Facts) -> Report:
     """One row a run that counts: what every other report is computed from."""
     names = {each.pk: each.name for each in facts.configurations}
 
-    def rate(row: RunRow, which: str) -> Any:
+    def told(row: RunRow, which: str) -> Any:
         return getattr(row.progress, which) if row.progress else None
 
     def by_step(row: RunRow) -> str | None:
@@ -139,8 +142,8 @@ def runs(facts: Facts) -> Report:
             plain("task_set", "task set", "task_set_name"),
             plain("task", "task", "task_name"),
             (success, lambda row: int(row.is_success) if row.is_decided else None),
-            (Column("progress", "progress, highest"), lambda row: rate(row, "maximum")),
-            (Column("progress_at_end", "progress, at the end"), lambda row: rate(row, "final")),
+            (Column("progress", "progress, highest"), lambda row: told(row, "maximum")),
+            (Column("progress_at_end", "progress, at the end"), lambda row: told(row, "final")),
             (Column("by_step", "progress after each step, as a list"), by_step),
             plain("no_progress_because", "why there is no progress", "missing"),
             (first_missed, lambda row: row.stop.name if row.stop else None),
@@ -153,6 +156,77 @@ def runs(facts: Facts) -> Report:
     )
 
 
+def scores(facts: Facts) -> Report:
+    """One row a configuration and k; a page shows one k."""
+    query = facts.query
+    known = [each for each in facts.configurations if any(r.is_known for r in facts.rows_of(each))]
+    return Report(
+        columns=[
+            CONFIGURATION,
+            in_files("k"),
+            in_files("alpha"),
+            figure("pass_at_k", f"pass@{query.k}", show=rate),
+            figure("of_failures", _("progress of failures"), show=rate),
+            Column("failures", _("failures with progress")),
+            parted(
+                ("score", "low", "high"),
+                _("adjusted score"),
+                show=lambda found: estimate(found.value, percent, percent_ends(found.interval)),
+            ),
+            on_pages(_("failures without")),
+        ],
+        rows=[
+            _score(facts, each, k)
+            for each in facts.configurations
+            for k in range(1, facts.most_k + 1)
+        ],
+        notes=facts.progress_notes(),
+        page_rows=[_score(facts, each, query.k) for each in known],
+        remarks=[
+            gettext(
+                "Adjusted score = α · pass@%(k)s + (1 − α) · mean highest progress of the runs "
+                "that failed, α = %(alpha)s. pass@k is over all runs with a verdict, progress over "
+                "the failures that have one. The interval resamples whole tasks."
+            )
+            % {"k": query.k, "alpha": facts.alpha_text}
+        ],
+    )
+
+
+def _score(facts: Facts, each: Configuration, k: int) -> list[Any]:
+    found = _score_of(facts.rows_of(each), k=k, alpha=facts.query.alpha)
+    n = found.pass_at_k.tasks
+    tasks = ngettext("%(n)s task", "%(n)s tasks", n) % {"n": formats.number_format(n)}
+    failed = (row for row in facts.rows_of(each) if row.standing is RunResult.FAILURE)
+    return [
+        each.name,
+        k,
+        found.alpha,
+        Cell(found.pass_at_k.value, note=tasks),
+        found.failure_progress,
+        Cell(found.failures, facts.progress_url(KNOWN, each, standing=RunResult.FAILURE)),
+        found,
+        sum(row.progress is None for row in failed),
+    ]
+
+
+def _score_of(rows: Sequence[RunRow], *, k: int, alpha: float) -> AdjustedScore:
+    """The adjusted score; pass@k over all runs with a verdict, progress of failures with a rate."""
+    trials: defaultdict[int, list[RunRow]] = defaultdict(list)
+    for row in rows:
+        if row.is_decided:
+            trials[row.task].append(row)
+    tasks = [
+        TaskProgress(
+            trials=len(each),
+            successes=sum(row.is_success for row in each),
+            failures=[row.progress.maximum for row in each if row.progress and not row.is_success],
+        )
+        for each in trials.values()
+    ]
+    return adjusted(tasks, k=k, alpha=alpha)
+
+
 PROGRESS: Registry[Facts] = Registry(
     {
         "configurations": Entry(_("How much progress does success hide?"), configurations),
@@ -162,7 +236,7 @@ PROGRESS: Registry[Facts] = Registry(
         "arms": Entry(_("What does a step limit change?"), steps.arms),
         "limits": Entry(_("Would fewer steps do?"), steps.limits),
         "difficulty": Entry(_("Easy and hard tasks"), difficulty),
-        "scores": Entry(_("One score that counts how far failures got"), steps.scores),
+        "scores": Entry(_("One score that counts how far failures got"), scores),
         "runs": Entry(_("Runs with their progress"), runs, lists_runs=True),
     },
     prefix="progress-",

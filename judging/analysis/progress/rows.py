@@ -1,7 +1,11 @@
-"""The runs of an experiment with their verdict and their progress: what all figures are made of."""
+"""The runs of an experiment with their verdict and their progress: what all figures are made of,
+how far some of them got, and how an address names them.
+"""
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import NamedTuple
 from uuid import UUID
 
@@ -18,6 +22,9 @@ from judging.analysis.progress.sources import (
     progress_by,
     read_progress_source,
 )
+from judging.statistics.figures import Share
+from judging.statistics.progress import hidden_progress
+from judging.statistics.success import clustered_mean
 from runs.models import Run, Task
 from webagent.milestones.findings import Definition
 
@@ -122,6 +129,47 @@ def _stop(task: int, progress: RunProgress, milestones: Sequence[Definition]) ->
         if votes and 2 * sum(votes) <= len(votes):
             return Stop(task, place, milestone.name)
     return None
+
+
+def known_progress(rows: Sequence[RunRow]) -> list[tuple[RunRow, RunProgress]]:
+    """Those of which both verdict and progress are known."""
+    return [(row, row.progress) for row in rows if row.is_decided and row.progress is not None]
+
+
+class Progressed:
+    """Some runs: how far they got and how many succeeded, over those of which both are known.
+
+    Every standard error knows that runs share tasks.
+    """
+
+    def __init__(self, rows: Sequence[RunRow]) -> None:
+        known = known_progress(rows)
+        tasks = [row.task for row, _ in known]
+        highest = [each.maximum for _, each in known]
+        won = [row.is_success for row, _ in known]
+        failed = [(each.maximum, row.task) for row, each in known if not row.is_success]
+        self.n = len(known)
+        self.runs = len(rows)
+        """All that count, known or not."""
+        self.missing = Counter(row.missing for row in rows if row.missing is not None)
+        """Runs without a progress rate, by why."""
+        self.undecided = sum(row.progress is not None and not row.is_decided for row in rows)
+        """Runs with a rate and without a verdict."""
+        self.partial = sum(each.is_partial for _, each in known)
+        """Runs of n whose rate is over some of their task's milestones only."""
+        self.success = Share(sum(won), self.n)
+        self.reached = clustered_mean(highest, tasks)
+        self.held = clustered_mean([each.final for _, each in known], tasks)
+        self.hidden = hidden_progress(highest, won, tasks)
+        self.failures = clustered_mean([rate for rate, _ in failed], [task for _, task in failed])
+        """The highest progress of the runs that failed."""
+
+
+class Difficulty(StrEnum):
+    """What makes a task hard."""
+
+    MILESTONES = "milestones"
+    LEVEL = "level"
 
 
 KNOWN = "told"

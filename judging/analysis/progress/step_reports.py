@@ -1,24 +1,16 @@
-"""The reports on progress by step: curves, milestones not passed, step limits, and one score."""
+"""Progress by step, figures and their reports: curves, milestones not passed, step limits."""
 
-from collections.abc import Sequence
-from typing import Any
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
-from django.utils import formats
-from django.utils.translation import gettext, ngettext
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from judging.analysis.experiments.facts import ANY_DECIDED, Facts
 from judging.analysis.experiments.figures import Configuration
-from judging.analysis.experiments.population import RunResult
-from judging.analysis.progress.figures import (
-    UnderLimit,
-    at_limits,
-    curve_of,
-    limit_arms,
-    score_of,
-    stops_of,
-)
-from judging.analysis.progress.rows import KNOWN, stopped_at
+from judging.analysis.progress.rows import KNOWN, RunRow, Stop, known_progress, stopped_at
+from judging.analysis.progress.sources import RunProgress
 from judging.analysis.reports.report import (
     CONFIGURATION,
     Cell,
@@ -29,19 +21,26 @@ from judging.analysis.reports.report import (
     figure,
     in_files,
     on_pages,
-    parted,
     report_of,
     rows_of,
     text,
     with_ends,
 )
-from judging.analysis.reports.showing import decimals, estimate, percent, percent_ends, rate
+from judging.analysis.reports.showing import decimals, rate
+from judging.statistics.figures import Share
+from judging.statistics.progress import AtStep, progress_curve, reached
+from judging.statistics.success import Mean, clustered_mean
 
 MOST_STEPS_SHOWN = 30
 MOST_STOPS = 15
 AGENTBOARD = ((10, 0.413, 9.2), (20, 0.497, 16.4), (30, 0.523, 21.8), (50, 0.531, 22.5))
 """GPT-4 under a step limit, mean progress, and steps used: reported in an article on AgentBoard (Ma
 et al. 2024, arXiv 2401.13178)."""
+
+
+def curve_of(rows: Sequence[RunRow]) -> list[AtStep]:
+    """Mean progress after every step of the runs of which progress and verdict are known."""
+    return progress_curve([row.progress.by_step for row in rows if row.progress and row.is_decided])
 
 
 def curve(facts: Facts) -> Report:
@@ -76,6 +75,33 @@ def curve(facts: Facts) -> Report:
     )
 
 
+class Stopped(NamedTuple):
+    """A milestone that runs did not get past: the first that they never reached."""
+
+    stop: Stop
+    task_name: str
+    runs: Mapping[int, int]
+    """By configuration."""
+    share: Share
+    """Of the task's runs of which progress and verdict are known."""
+
+
+def _stops_of(rows: Sequence[RunRow]) -> list[Stopped]:
+    """The milestones at which runs stopped, most runs first."""
+    known = [row for row in rows if row.is_known]
+    totals = Counter(row.task for row in known)
+    names = {row.task: row.task_name for row in known}
+    found: defaultdict[Stop, Counter[int]] = defaultdict(Counter)
+    for row in known:
+        if row.stop is not None:
+            found[row.stop][row.agent] += 1
+    stopped = [
+        Stopped(stop, names[stop.task], runs, Share(runs.total(), totals[stop.task]))
+        for stop, runs in found.items()
+    ]
+    return sorted(stopped, key=lambda each: (-each.share.count, each.task_name, each.stop.place))
+
+
 def stops(facts: Facts) -> Report:
     """One row a milestone that runs did not get past, and configuration."""
     by_pk = {each.pk: each for each in facts.configurations}
@@ -101,7 +127,7 @@ def stops(facts: Facts) -> Report:
                 cell(n, stopped_at(each.stop), by_pk[agent]),
                 each.share.total,
             ]
-            for each in stops_of(facts.rows)
+            for each in _stops_of(facts.rows)
             for agent, n in each.runs.items()
         ],
         notes=facts.progress_notes(),
@@ -114,6 +140,63 @@ def stops(facts: Facts) -> Report:
         ],
         layout=Layout(pivot="configuration", most=MOST_STOPS),
     )
+
+
+LIMITS = (10, 20, 30, 50)
+"""Step limits as the source paper tried them."""
+
+
+class UnderLimit(NamedTuple):
+    """The runs of a configuration under one step limit: cut after it, or carried out under it."""
+
+    limit: int
+    reached: Mean
+    success: Share
+    """Successes that took no more steps."""
+    steps: Mean
+    ended: int
+    """Runs that took more and are cut here, or that the limit ended."""
+    unknown: int = 0
+    """Runs that their own, lower limit ended: what more steps had brought them nobody knows."""
+
+
+def _at_limits(rows: Sequence[RunRow]) -> list[UnderLimit]:
+    """What lower step limits had left of the stored runs, none of them carried out again."""
+    known = known_progress(rows)
+    tasks = [row.task for row, _ in known]
+    return [
+        UnderLimit(
+            limit,
+            clustered_mean([reached(each.by_step, limit) for _, each in known], tasks),
+            Share(sum(row.is_success and row.n_steps <= limit for row, _ in known), len(known)),
+            clustered_mean([float(min(row.n_steps, limit)) for row, _ in known], tasks),
+            sum(row.n_steps > limit for row, _ in known),
+            sum(
+                row.stopped_at is not None and row.stopped_at < limit and not row.is_success
+                for row, _ in known
+            ),
+        )
+        for limit in LIMITS
+    ]
+
+
+def _limit_arms(rows: Sequence[RunRow]) -> list[UnderLimit]:
+    """The rows by the limit that they ran under, lowest first; none of them is cut afterwards."""
+    by_limit: defaultdict[int, list[tuple[RunRow, RunProgress]]] = defaultdict(list)
+    for row, progress in known_progress(rows):
+        if row.max_steps is not None:
+            by_limit[row.max_steps].append((row, progress))
+    return [
+        UnderLimit(
+            limit,
+            clustered_mean([progress.maximum for _, progress in known], tasks),
+            Share(sum(row.is_success for row, _ in known), len(known)),
+            clustered_mean([float(row.n_steps) for row, _ in known], tasks),
+            sum(row.stopped_at is not None for row, _ in known),
+        )
+        for limit, known in sorted(by_limit.items())
+        for tasks in [[row.task for row, _ in known]]
+    ]
 
 
 Limited = tuple[Configuration, UnderLimit]
@@ -134,7 +217,7 @@ def _agentboard(*rest: object) -> list[list[Any]]:
 
 def limits(facts: Facts) -> Report:
     """One row a configuration and step limit."""
-    found = [(each, at_limits(facts.rows_of(each))) for each in facts.configurations]
+    found = [(each, _at_limits(facts.rows_of(each))) for each in facts.configurations]
     telling = [(each, at) for each, limits in found for at in _telling(limits) if at.success.total]
 
     def cut(row: Limited) -> Cell:
@@ -174,7 +257,7 @@ def arms(facts: Facts) -> Report:
         return Cell(arm.success.total, facts.progress_url(KNOWN, each, standing=ANY_DECIDED))
 
     return report_of(
-        [(each, arm) for each in facts.configurations for arm in limit_arms(facts.rows_of(each))],
+        [(each, arm) for each in facts.configurations for arm in _limit_arms(facts.rows_of(each))],
         [
             *_LIMITED,
             (Column("n", "n"), runs),
@@ -198,57 +281,3 @@ def _telling(found: Sequence[UnderLimit]) -> Sequence[UnderLimit]:
     last = found[-1].unknown
     enough = (n for n, at in enumerate(found, 1) if not at.ended and at.unknown == last)
     return found[: next(enough, len(found))]
-
-
-def scores(facts: Facts) -> Report:
-    """One row a configuration and k; a page shows one k."""
-    query = facts.query
-    known = [each for each in facts.configurations if any(r.is_known for r in facts.rows_of(each))]
-    return Report(
-        columns=[
-            CONFIGURATION,
-            in_files("k"),
-            in_files("alpha"),
-            figure("pass_at_k", f"pass@{query.k}", show=rate),
-            figure("of_failures", _("progress of failures"), show=rate),
-            Column("failures", _("failures with progress")),
-            parted(
-                ("score", "low", "high"),
-                _("adjusted score"),
-                show=lambda found: estimate(found.value, percent, percent_ends(found.interval)),
-            ),
-            on_pages(_("failures without")),
-        ],
-        rows=[
-            _score(facts, each, k)
-            for each in facts.configurations
-            for k in range(1, facts.most_k + 1)
-        ],
-        notes=facts.progress_notes(),
-        page_rows=[_score(facts, each, query.k) for each in known],
-        remarks=[
-            gettext(
-                "Adjusted score = α · pass@%(k)s + (1 − α) · mean highest progress of the runs "
-                "that failed, α = %(alpha)s. pass@k is over all runs with a verdict, progress over "
-                "the failures that have one. The interval resamples whole tasks."
-            )
-            % {"k": query.k, "alpha": facts.alpha_text}
-        ],
-    )
-
-
-def _score(facts: Facts, each: Configuration, k: int) -> list[Any]:
-    found = score_of(facts.rows_of(each), k=k, alpha=facts.query.alpha)
-    n = found.pass_at_k.tasks
-    tasks = ngettext("%(n)s task", "%(n)s tasks", n) % {"n": formats.number_format(n)}
-    failed = (row for row in facts.rows_of(each) if row.standing is RunResult.FAILURE)
-    return [
-        each.name,
-        k,
-        found.alpha,
-        Cell(found.pass_at_k.value, note=tasks),
-        found.failure_progress,
-        Cell(found.failures, facts.progress_url(KNOWN, each, standing=RunResult.FAILURE)),
-        found,
-        sum(row.progress is None for row in failed),
-    ]
