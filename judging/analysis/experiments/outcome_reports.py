@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from django.db.models import CharField, OuterRef, Subquery
+from django.utils.text import capfirst
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
@@ -12,7 +13,7 @@ from judging.analysis.counting import tally
 from judging.analysis.experiments.facts import LARGEST_K, Facts
 from judging.analysis.experiments.figures import Amount, Configuration, ExperimentFigures
 from judging.analysis.experiments.population import DECIDED, LEFT_OUT, RunResult
-from judging.analysis.experiments.selection import GROUPINGS, groups_of
+from judging.analysis.experiments.selection import FILTERS, GROUPINGS, groups_of
 from judging.analysis.experiments.sources import Source, with_said
 from judging.analysis.reports.report import (
     CONFIGURATION,
@@ -162,7 +163,7 @@ def groups(facts: Facts) -> Report:
                 page_rows += [row] if len(found) > 1 else []
     return Report(
         columns=[
-            text("grouping", _("grouping"), show=lambda by: Shown(str(GROUPINGS[by]))),
+            text("grouping", _("grouping"), show=lambda by: Shown(capfirst(str(FILTERS[by].name)))),
             text("group", _("group")),
             on_pages(_("tasks"), per_row=True),
             CONFIGURATION,

@@ -18,7 +18,6 @@ from django.http import QueryDict
 from django.urls import reverse
 from django.utils.functional import Promise
 from django.utils.http import urlencode
-from django.utils.text import capfirst
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
@@ -199,7 +198,8 @@ def _standings(value: str) -> list[RunResult]:
     return found
 
 
-GROUPINGS = {name: capfirst(FILTERS[name].name) for name in ("site", "template", "level", "kind")}
+GROUPINGS = ("site", "template", "level", "kind")
+"""The filters by which reports put tasks into groups."""
 Placed = Mapping[str, str]
 """Where a task belongs, by grouping; empty where it says nothing."""
 
