@@ -14,12 +14,12 @@ from judging.analysis.audits.comparing.study_reports import TWO_STUDIES
 from judging.analysis.audits.facts import AuditFacts
 from judging.analysis.audits.query import AuditQuery, NoVerdict, Pairing, Unsure
 from judging.analysis.audits.reports import AUDIT, check_split
+from judging.analysis.experiments.access import source_named
 from judging.analysis.experiments.comparison import Comparison, comparison_report
 from judging.analysis.experiments.facts import Facts, ReportQuery
 from judging.analysis.experiments.pairs import Side
-from judging.analysis.experiments.population import Scope, scope_for, whole_scope
 from judging.analysis.experiments.reports import EXPERIMENT, registry_of
-from judging.analysis.experiments.sources import Source, source_named
+from judging.analysis.experiments.standing import Scope, Source, scope_for, whole_scope
 from judging.analysis.reports.registry import Registry
 from judging.analysis.reports.report import Report
 from judging.models import (

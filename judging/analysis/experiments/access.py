@@ -1,4 +1,6 @@
-"""Who may read the figures of an experiment, what addresses ask, and what all its pages show."""
+"""Who may read the figures of an experiment, what addresses and commands ask, and what all pages
+of it show.
+"""
 
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
@@ -6,6 +8,7 @@ from functools import wraps
 from typing import Concatenate, ParamSpec, TypeVar
 from uuid import UUID
 
+from django.core.management.base import CommandError
 from django.db.models import QuerySet
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
@@ -18,13 +21,12 @@ from django.views.decorators.vary import vary_on_headers
 
 from judging.analysis.experiments.facts import LARGEST_K, Facts, ReportQuery
 from judging.analysis.experiments.pairs import By
-from judging.analysis.experiments.population import Scope, scope_for
 from judging.analysis.experiments.selection import Selection
-from judging.analysis.experiments.sources import Source, read_source
+from judging.analysis.experiments.standing import EVALUATOR, Scope, Source, read_source, scope_for
 from judging.analysis.failure_modes.sources import ModeSource
 from judging.analysis.progress.rows import Difficulty
 from judging.analysis.progress.sources import read_progress_source
-from judging.models import Study, StudyItem
+from judging.models import EvaluatorVersion, Study, StudyItem
 from judging.statistics.progress import ALPHA
 from judging.studies.access import AUDIT, record_unblindings, studies_hidden_from
 from runs.interface.requests import AppRequest, demand
@@ -124,6 +126,32 @@ def read_value(request: AppRequest, name: str, read: Callable[[str], T]) -> T | 
 def _read(read: Callable[[str], T], name: str, given: str) -> T:
     with bad_queries(name):
         return read(given)
+
+
+def source_named(text: str) -> Source:
+    """The source as a command names it: an evaluator also by its name, or name and version.
+
+    Raises ValueError where there is no such source, or the name fits several versions.
+    """
+    name = text.removeprefix(EVALUATOR)
+    if not text.startswith(EVALUATOR) or name.isdecimal():
+        return read_source(text)
+    fitting = [each for each in EvaluatorVersion.objects.all() if name in (each.name, str(each))]
+    if len(fitting) == 1:
+        return Source(fitting[0])
+    if not fitting:
+        there = ", ".join(sorted({each.name for each in EvaluatorVersion.objects.all()}))
+        raise ValueError(f"there is no evaluator {name}; those that said something here: {there}")
+    versions = ", ".join(f"{EVALUATOR}{each.pk} is {each}" for each in fitting)
+    raise ValueError(f"{name} has several versions: {versions}")
+
+
+def verdict_source(named: str) -> Source:
+    """The source of verdicts of that name. Raises CommandError where there is none."""
+    try:
+        return source_named(named)
+    except ValueError as error:
+        raise CommandError(str(error)) from error
 
 
 class Freshness:

@@ -11,9 +11,16 @@ from uuid import UUID
 from django.core.management.base import CommandError
 from django.db.models import QuerySet
 
+from judging.analysis.experiments.access import source_named
 from judging.analysis.experiments.figures import configuration_names
-from judging.analysis.experiments.population import LEFT_OUT, RunResult, Scope, whole_scope
-from judging.analysis.experiments.sources import Source, choices_among, source_named
+from judging.analysis.experiments.standing import (
+    LEFT_OUT,
+    RunResult,
+    Scope,
+    Source,
+    choices_among,
+    whole_scope,
+)
 from judging.analysis.gate.decision import CannotTellError, Metric, Side, TaskKey, Trials
 from judging.analysis.progress.sources import Missing, ProgressSource, milestones_of, progress_by
 from judging.evaluators.milestones import MECHANICAL, PROGRESS_EVALUATORS

@@ -22,7 +22,7 @@ from django.utils import timezone
 from judging import extension
 from judging.analysis.audits import population
 from judging.analysis.audits.comparing import views as comparing
-from judging.analysis.experiments import sources as experiment_sources
+from judging.analysis.experiments import standing
 from judging.analysis.experiments import views as experiment_views
 from judging.analysis.hint_effects import writing as hint_forms
 from judging.desk import home
@@ -137,7 +137,7 @@ BOUNDS = (
     (paging, "COUNTED", 20),
     (paging, "COUNTED_AT_ONCE", 60),
     (run_tables, "COUNTED_AT_ONCE", 60),
-    (experiment_sources, "COUNTED_AT_ONCE", 60),
+    (standing, "COUNTED_AT_ONCE", 60),
     (jobs, "LOOKED_THROUGH", 20),
     (visibility, "NEWEST", 60),
     # Rather than look up so few, PostgreSQL, whose quicker ways are off, reads all of each agent.

@@ -9,7 +9,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from pydantic import ValidationError
 
-from judging.analysis.experiments.sources import verdict_source
+from judging.analysis.experiments.access import verdict_source
 from judging.analysis.hint_effects.source_runs import (
     MOST_PER_TASK,
     SourceRunQuery,

@@ -8,17 +8,18 @@ from typing import Any
 import pytest
 from django.utils.translation import override
 
+from judging.analysis.experiments.access import source_named
 from judging.analysis.experiments.course import detections_of, stopped_early
 from judging.analysis.experiments.figures import ExperimentFigures, configuration_names, names_in
 from judging.analysis.experiments.outcome_reports import selector_words, trials_of
 from judging.analysis.experiments.pairs import By, Cell, Side, pair_up
-from judging.analysis.experiments.population import RunResult, whole_scope
-from judging.analysis.experiments.sources import (
+from judging.analysis.experiments.standing import (
     Choice,
+    RunResult,
     Source,
     choices_among,
     default_source,
-    source_named,
+    whole_scope,
 )
 from judging.models import EvaluatorVersion
 from judging.statistics.figures import Interval, Share

@@ -1,11 +1,15 @@
-"""Who says whether a run succeeded: one source at a time, always named, never mixed."""
+"""Who says whether a run succeeded (one source at a time, always named, never mixed), which runs of
+an experiment count, and where each stands by that source.
+"""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
-from django.core.management.base import CommandError
+from django.db import models
 from django.db.models import (
+    BooleanField,
     Case,
     CharField,
     Count,
@@ -17,7 +21,8 @@ from django.db.models import (
     Value,
     When,
 )
-from django.utils.translation import gettext as _
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from judging.analysis.audits.matrices import LEAST_COVERAGE
 from judging.analysis.audits.verdict_sources import in_order
@@ -26,12 +31,13 @@ from judging.evaluators.matchers import RewardEvaluator
 from judging.models import Evaluation, EvaluatorVersion, ReferenceVerdict
 from runs.interface import sentences as words
 from runs.interface.paging import COUNTED_AT_ONCE, count_rows
+from runs.models import Experiment, Run, RunStatus, Task, User
+from runs.models.runs.queries import RunQuerySet
 
 REWARD, REFERENCE, EVALUATOR = "reward", "reference", "evaluator:"
 SUCCESS, FAILURE = "success", "failure"
 _LARGEST_NUMBER = 1e308
 """Rewards beyond it are infinite or no numbers at all, and say nothing."""
-_RELATION = "source_verdict"
 _REWARDED = Q(reward__gt=-_LARGEST_NUMBER, reward__lt=_LARGEST_NUMBER)
 _SETTLED: Mapping[str, Any] = {
     "is_authoritative": True,
@@ -60,19 +66,19 @@ class Source:
     @property
     def name(self) -> str:
         if self.evaluator is not None:
-            return _(words.EVALUATOR) % {"name": self._evaluator_name}
+            return gettext(words.EVALUATOR) % {"name": self._evaluator_name}
         if self.is_reference:
-            return _(words.REFERENCE_VERDICT)
-        return _(words.IMPORTED_REWARD)
+            return gettext(words.REFERENCE_VERDICT)
+        return gettext(words.IMPORTED_REWARD)
 
     @property
     def rule(self) -> str:
         """What counts as success by it."""
         if self.evaluator is not None:
-            return _(words.EVALUATOR_RULE) % {"name": self._evaluator_name}
+            return gettext(words.EVALUATOR_RULE) % {"name": self._evaluator_name}
         if self.is_reference:
-            return _(words.REFERENCE_RULE)
-        return _(words.REWARD_RULE) % {"least": f"{_success_above():g}"}
+            return gettext(words.REFERENCE_RULE)
+        return gettext(words.REWARD_RULE) % {"least": f"{_success_above():g}"}
 
     @property
     def _evaluator_name(self) -> str:
@@ -120,24 +126,6 @@ def read_source(text: str) -> Source:
     )
 
 
-def source_named(text: str) -> Source:
-    """The source as a command names it: an evaluator also by its name, or name and version.
-
-    Raises ValueError where there is no such source, or the name fits several versions.
-    """
-    name = text.removeprefix(EVALUATOR)
-    if not text.startswith(EVALUATOR) or name.isdecimal():
-        return read_source(text)
-    fitting = [each for each in EvaluatorVersion.objects.all() if name in (each.name, str(each))]
-    if len(fitting) == 1:
-        return Source(fitting[0])
-    if not fitting:
-        there = ", ".join(sorted({each.name for each in EvaluatorVersion.objects.all()}))
-        raise ValueError(f"there is no evaluator {name}; those that said something here: {there}")
-    versions = ", ".join(f"{EVALUATOR}{each.pk} is {each}" for each in fitting)
-    raise ValueError(f"{name} has several versions: {versions}")
-
-
 def with_said(runs: QuerySet[Any], source: Source) -> QuerySet[Any]:
     """The runs with `said`: success, failure, or NULL where the source gives no verdict.
 
@@ -150,12 +138,12 @@ def with_said(runs: QuerySet[Any], source: Source) -> QuerySet[Any]:
         if source.evaluator is not None:
             of_source = Q(evaluations__evaluator=source.evaluator, evaluations__is_current=True)
             relation = FilteredRelation("evaluations", condition=of_source)
-            words = (Evaluation.Verdict.PASSED.value, Evaluation.Verdict.FAILED.value)
+            verdicts = (Evaluation.Verdict.PASSED.value, Evaluation.Verdict.FAILED.value)
         else:
             relation = FilteredRelation("verdicts", condition=Q(verdicts__is_authoritative=True))
-            words = (SUCCESS, FAILURE)
-        success, failure = (Q(**{f"{_RELATION}__verdict": word}) for word in words)
-        runs = runs.annotate(**{_RELATION: relation})
+            verdicts = (SUCCESS, FAILURE)
+        success, failure = (Q(source_verdict__verdict=word) for word in verdicts)
+        runs = runs.annotate(source_verdict=relation)
     told: QuerySet[Any] = runs.annotate(
         said=Case(
             When(success, then=Value(SUCCESS)),
@@ -220,9 +208,93 @@ def _success_above() -> float:
     return RewardEvaluator().success_above
 
 
-def verdict_source(named: str) -> Source:
-    """The source of verdicts of that name. Raises CommandError where there is none."""
-    try:
-        return source_named(named)
-    except ValueError as error:
-        raise CommandError(str(error)) from error
+class RunResult(models.TextChoices):
+    """Where a run stands. The first three count; the others are left out, and shown so."""
+
+    SUCCESS = SUCCESS, _("success")
+    FAILURE = FAILURE, _("failure")
+    NONE = "none", _("no verdict")
+    ERROR = "error", _("ended in an error")
+    INCOMPLETE = "incomplete", _("broken off")
+    NOT_EXECUTABLE = "not_executable", _("not executable")
+    INFEASIBLE = "infeasible", _("with an infeasible task")
+    WAITING = "waiting", _("not ended yet")
+    SUPERSEDED = "superseded", _("replaced by a later attempt")
+    HIDDEN = "hidden", _("still judged by you")
+
+
+DECIDED = (RunResult.SUCCESS, RunResult.FAILURE)
+COUNTED = (*DECIDED, RunResult.NONE)
+LEFT_OUT: Mapping[RunResult, Any] = {each: each.label for each in RunResult if each not in COUNTED}
+"""The runs that no figure counts, by why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """The runs of an experiment that somebody may know of; `is_hidden` marks what they may not."""
+
+    experiment: Experiment
+    runs: QuerySet[Any]
+
+    @property
+    def visible(self) -> RunQuerySet[Run]:
+        """The runs of which everything may be told, earlier attempts among them."""
+        return cast("RunQuerySet[Run]", self.runs.filter(is_hidden=False))
+
+    def standing(self, source: Source) -> QuerySet[Any]:
+        """The runs with `standing`, a word of `RunResult`, under this source."""
+        said = with_said(self.runs, source)
+        standing: QuerySet[Any] = said.annotate(standing=_STANDING).order_by()
+        return standing
+
+    def counted(self, source: Source) -> QuerySet[Any]:
+        """Those that figures speak of, with or without a verdict."""
+        return self.standing(source).filter(standing__in=COUNTED)
+
+    def counts(
+        self, source: Source, *columns: str, among: Sequence[RunResult] = COUNTED
+    ) -> Counter[Any]:
+        """How many runs that stand so share the values of these columns; one query."""
+        return tally(self.standing(source).filter(standing__in=among), *columns)
+
+
+def scope_for(user: User, experiment: Experiment) -> Scope:
+    """What the person may know: runs on whose task they are blind are marked as hidden.
+
+    Runs whose agent is hidden from them are not even counted as such: that they belong to this
+    experiment would tell who acted.
+    """
+    # None of a run that is hidden is told, and no other run of its task is either: the same
+    # specification, mark as infeasible and kind of evaluation would be told with it.
+    hidden = Q(is_blind=True) | Task.objects.is_sealed(user, "task")
+    runs: Any = Run.objects.filter(experiment=experiment).visible_to(user).not_anonymous()
+    mark = Case(When(hidden, then=True), default=False, output_field=BooleanField())
+    return Scope(experiment, runs.annotate(is_hidden=mark))
+
+
+def whole_scope(experiment: Experiment) -> Scope:
+    """All runs, for commands."""
+    runs: Any = Run.objects.filter(experiment=experiment)
+    return Scope(experiment, runs.annotate(is_hidden=Value(False)))
+
+
+_NOT_EXECUTABLE = Exists(
+    ReferenceVerdict.objects.filter(
+        run=OuterRef("pk"), is_authoritative=True, verdict=ReferenceVerdict.Verdict.NOT_EXECUTABLE
+    )
+)
+# The order tells which reason is given to a run with several, and hides before it tells.
+_STANDING = Case(
+    When(is_hidden=True, then=Value(RunResult.HIDDEN.value)),
+    When(superseded=True, then=Value(RunResult.SUPERSEDED.value)),
+    When(Task.objects.is_infeasible("task"), then=Value(RunResult.INFEASIBLE.value)),
+    When(status__in=RunStatus.active(), then=Value(RunResult.WAITING.value)),
+    When(outcome=Run.Outcome.ERROR, then=Value(RunResult.ERROR.value)),
+    When(outcome=Run.Outcome.INCOMPLETE, then=Value(RunResult.INCOMPLETE.value)),
+    When(outcome=Run.Outcome.NOT_EXECUTABLE, then=Value(RunResult.NOT_EXECUTABLE.value)),
+    When(_NOT_EXECUTABLE, then=Value(RunResult.NOT_EXECUTABLE.value)),
+    When(said=SUCCESS, then=Value(RunResult.SUCCESS.value)),
+    When(said=FAILURE, then=Value(RunResult.FAILURE.value)),
+    default=Value(RunResult.NONE.value),
+    output_field=CharField(),
+)
