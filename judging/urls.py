@@ -10,7 +10,6 @@ from judging.analysis.audits import run_views as audit_runs
 from judging.analysis.audits import verdict_views as audit_verdicts
 from judging.analysis.audits import views as audit
 from judging.analysis.audits.comparing import views as comparing
-from judging.analysis.audits.people import views as audit_people
 from judging.analysis.audits.what_if import views as whatif
 from judging.analysis.causes import views as causes
 from judging.analysis.experiments import views as experiments
@@ -164,13 +163,13 @@ analyses: list[URLPattern | URLResolver] = [
         "studies/<int:study_id>/audit/beside/<slug:name>.<slug:ending>", comparing.audit_beside_file
     ),
     view_at("studies/<int:study_id>/audit/pairs/", comparing.audit_pairs),
-    view_at("studies/<int:study_id>/audit/detectors/", audit_people.audit_detectors),
-    view_at("studies/<int:study_id>/audit/progress/", audit_people.audit_progress),
+    view_at("studies/<int:study_id>/audit/detectors/", audit_verdicts.audit_detectors),
+    view_at("studies/<int:study_id>/audit/progress/", audit_verdicts.audit_progress),
     view_at(
         "studies/<int:study_id>/audit/progress/<slug:name>.<slug:ending>",
-        audit_people.audit_progress_table,
+        audit_verdicts.audit_progress_table,
     ),
-    view_at("studies/<int:study_id>/audit/people/", audit_people.audit_people),
+    view_at("studies/<int:study_id>/audit/people/", audit_verdicts.audit_people),
     view_at("studies/<int:study_id>/audit/left-out/<slug:group>/", audit_runs.audit_left_out),
     view_at("studies/<int:study_id>/audit/report.<slug:ending>", audit.audit_report),
     view_at("studies/<int:study_id>/audit/tables/<slug:name>.<slug:ending>", audit.audit_table),

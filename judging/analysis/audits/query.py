@@ -123,7 +123,7 @@ def read_audit_query(query: Mapping[str, str]) -> AuditQuery:
     )
 
 
-ANY, PEOPLE = "any", "people"
+ANY, ANNOTATORS = "any", "people"
 SORTS: Mapping[str, str] = {
     "disagreement": "disagreement",
     "position": "position",
@@ -208,7 +208,7 @@ def read_selection(query: QueryDict, sources: VerdictSources) -> Selection:
         if differ.count(AGAINST) == 1:
             one, other = differ.split(AGAINST)
             pair = sources.named(one), sources.named(other)
-        elif differ not in ("", ANY, PEOPLE):
+        elif differ not in ("", ANY, ANNOTATORS):
             raise QueryError("differ")
     with reading("cell"):
         cells = [_in_cells(text, sources) for text in query.getlist("cell") if text]
@@ -264,7 +264,7 @@ def selected_items(selection: Selection, sources: VerdictSources) -> QuerySet[Se
 
 
 def _spread_filter(items: QuerySet[StudyItem], spread: str) -> QuerySet[StudyItem]:
-    if spread != PEOPLE:
+    if spread != ANNOTATORS:
         return items
     labels = Label.objects.filter(item=OuterRef("pk"), is_repeat=False).order_by().values("item")
     kinds = Subquery(labels.annotate(n=Count("success", distinct=True)).values("n"))
