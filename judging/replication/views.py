@@ -22,8 +22,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from django.views.decorators.vary import vary_on_headers
 
 from judging.analysis.experiments.access import PERMISSIONS
-from judging.analysis.reports.html import html_tables
-from judging.analysis.reports.registry import as_file, attached
+from judging.analysis.reports.registry import as_file, attached, html_tables
 from judging.analysis.reports.writing import FORMATS
 from judging.models import EvaluationBatch, Replication, StudyItem
 from judging.replication.reports import ReplicationFacts

@@ -40,7 +40,6 @@ from judging.analysis.progress.people_reports import (
     SAMPLES,
     people_picture,
 )
-from judging.analysis.reports.html import html_tables
 from judging.analysis.reports.registry import as_file, check_address
 from judging.models import Study, StudyItem
 from judging.studies.access import record_unblindings
@@ -172,7 +171,7 @@ def audit_people(request: AppRequest, study: Study) -> HttpResponse:
         "facts": facts,
         "annotators": facts.ceiling.annotators,
         "picture": ceiling_picture(facts),
-        "tables": html_tables(AUDIT.make("people", facts)),
+        "tables": AUDIT.tables("people", facts),
     }
     return render(request, "judging/analysis/audits/audit_people.html", context)
 
@@ -186,7 +185,7 @@ def audit_detectors(request: AppRequest, study: Study) -> HttpResponse:
     record_unblindings(user=request.user, items=items, reason="detectors of an audit")
     context = {
         "study": study,
-        "tables": html_tables(AUDIT.make("detectors", facts)) if facts.detectors else [],
+        "tables": AUDIT.tables("detectors", facts) if facts.detectors else [],
         "causes": causes_meant(study),
         "cell": cell.label if cell else None,
         "items": items,
@@ -217,10 +216,10 @@ def audit_progress(request: AppRequest, study: Study) -> HttpResponse:
     context = {
         "study": study,
         "facts": facts,
-        "figures": html_tables(PEOPLE.make("figures", facts)),
+        "figures": PEOPLE.tables("figures", facts),
         "picture": people_picture(facts) if facts.pairs else None,
         "farthest": farthest,
-        "milestones": html_tables(PEOPLE.make("milestones", facts)),
+        "milestones": PEOPLE.tables("milestones", facts),
         "costs": facts.costs,
         "items": items,
         "cell": facts.query.cell.label if facts.query.cell else "",

@@ -35,8 +35,13 @@ from judging.analysis.audits.reports import (
     document,
 )
 from judging.analysis.audits.tables import column
-from judging.analysis.reports.html import html_tables
-from judging.analysis.reports.registry import as_file, as_picture, attached, check_address
+from judging.analysis.reports.registry import (
+    as_file,
+    as_picture,
+    attached,
+    check_address,
+    html_tables,
+)
 from judging.analysis.reports.writing import FORMATS
 from judging.models import Study, StudyItem
 from judging.studies.access import AUDIT as READS
@@ -124,7 +129,7 @@ def audit_figures(request: AppRequest, study: Study) -> HttpResponse:
         "notes": rule_notes(facts),
         "figures": figures_of(facts),
         "shares_tasks": facts.shares_tasks,
-        "corrected": html_tables(AUDIT.make("corrected", facts)) if facts.corrected else [],
+        "corrected": AUDIT.tables("corrected", facts) if facts.corrected else [],
     }
     return as_part(request, "audits/_audit_figures", context, part="matrices")
 

@@ -17,7 +17,7 @@ from judging.analysis.experiments.figures import Configuration, ExperimentFigure
 from judging.analysis.experiments.pairs import FLIPPED, By, Cell, Paired, Pairing, Side, pair_up
 from judging.analysis.experiments.standing import Source
 from judging.analysis.gate.reading import command_line, side_words
-from judging.analysis.reports.html import html_tables
+from judging.analysis.reports.registry import html_tables
 from judging.analysis.reports.report import Cell as Linked
 from judging.analysis.reports.report import (
     Column,

@@ -22,7 +22,7 @@ from judging.analysis.pictures_progress import Curve, curves_picture
 from judging.analysis.progress.reports import PROGRESS
 from judging.analysis.progress.rows import Progressed, RunRow
 from judging.analysis.progress.step_reports import curve_of
-from judging.analysis.reports.html import html_tables
+from judging.analysis.reports.registry import html_tables
 from judging.analysis.reports.showing import rate_interval
 from judging.statistics.figures import Undefined
 from judging.statistics.success import TaskMean

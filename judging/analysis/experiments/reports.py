@@ -24,8 +24,7 @@ from judging.analysis.miniwob.figures import is_suite
 from judging.analysis.progress.reports import PROGRESS
 from judging.analysis.progress.rows import Progressed
 from judging.analysis.progress.sources import Missing
-from judging.analysis.reports.html import html_tables
-from judging.analysis.reports.registry import Entry, Registry
+from judging.analysis.reports.registry import Entry, Registry, html_tables
 from judging.analysis.reports.report import Report, Words
 from judging.analysis.reports.writing import write_document
 from runs.models import Experiment, Task

@@ -40,8 +40,14 @@ from judging.analysis.hint_effects.reports import HINTS
 from judging.analysis.progress.reports import PROGRESS
 from judging.analysis.progress.rows import KNOWN, Progressed
 from judging.analysis.progress.sources import Missing
-from judging.analysis.reports.html import html_tables
-from judging.analysis.reports.registry import Registry, as_file, as_picture, attached, check_address
+from judging.analysis.reports.registry import (
+    Registry,
+    as_file,
+    as_picture,
+    attached,
+    check_address,
+    html_tables,
+)
 from judging.analysis.reports.report import Cell
 from judging.analysis.reports.writing import FORMATS
 from runs.interface.requests import AppRequest, needs, wants_partial

@@ -35,7 +35,7 @@ from judging.analysis.failure_modes.services import (
     undo_reviews,
 )
 from judging.analysis.failure_modes.sources import ModeSource, definitions, showing
-from judging.analysis.reports.html import html_tables
+from judging.analysis.reports.registry import html_tables
 from judging.evaluating.forms import selected_runs
 from judging.models import FailureReview, Study, StudyItem
 from judging.models.causes import Batch

@@ -29,7 +29,6 @@ from judging.analysis.hint_effects.pictures import (
 )
 from judging.analysis.hint_effects.reading import MISSING, HintEffects, TaskEffect, TrialRun
 from judging.analysis.hint_effects.reports import HINTS
-from judging.analysis.reports.html import html_tables
 from judging.analysis.reports.registry import as_picture
 from judging.statistics.figures import LEVEL, Share
 from runs.interface.requests import AppRequest
@@ -54,7 +53,7 @@ def hint_report(request: AppRequest, scope: Scope) -> HttpResponse:
         freshness=Freshness(scope.experiment, request.user),
         effects=effects,
         choices=facts.choices,
-        report_tables=html_tables(HINTS.make("hint-cells", facts)) if effects.cells else [],
+        report_tables=HINTS.tables("hint-cells", facts) if effects.cells else [],
         baseline=baseline_share(effects),
         undecided=all_undecided(effects),
         # How probable it is that one or more of several independent intervals miss the true value.

@@ -1,7 +1,7 @@
 """A report: figures in columns and rows, with what must be known to read them.
 
 A function makes it from facts, with columns by what stands in them: text, counts, shares, means,
-differences. `writing` writes it as a file and `html` shows it on a page. A column of a page may be
+differences. `writing` writes it as a file, `registry` shows it on a page. A column of a page may be
 several in a file: a share is `count`, `n`, `value`, `low` and `high` there.
 """
 

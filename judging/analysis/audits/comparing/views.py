@@ -38,8 +38,7 @@ from judging.analysis.audits.what_if.settings import SWITCHED, judged_tasks
 from judging.analysis.audits.what_if.views import what_if_context
 from judging.analysis.experiments.pairs import By
 from judging.analysis.pictures import Flipped, FlipsBar, flips_picture
-from judging.analysis.reports.html import html_tables
-from judging.analysis.reports.registry import as_file, check_address
+from judging.analysis.reports.registry import as_file, check_address, html_tables
 from judging.analysis.reports.report import Cell
 from judging.models import Study, StudyItem
 from judging.studies.access import record_unblindings, studies_hidden_from
