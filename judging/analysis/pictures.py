@@ -1,4 +1,4 @@
-"""Pictures of figures: shares with their intervals, and bars of errors repaired, made or tagged."""
+"""Pictures of figures: shares with intervals, bars of errors repaired and made, and curves."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 
 from judging.analysis.reports.showing import DASH, figure_words, interval_words, why_undefined
 from judging.statistics.figures import Figure, Interval, Share, Undefined
-from runs.interface.pictures import LINE, as_picture, block, canvas, write
+from runs.interface.pictures import LINE, MUTED, as_picture, block, canvas, write
 from runs.interface.words import counted
 
 if TYPE_CHECKING:
@@ -207,49 +207,89 @@ def flips_picture(bars: Sequence[FlipsBar], *, label: str) -> SafeString:
         return as_picture(figure, label, titles)
 
 
-@dataclass(frozen=True, slots=True)
-class CauseBar:
-    """How many errors have a cause, and where the runs of each kind are listed."""
+_ACCENT, _BESIDE = MEANING["agent"], "#886600"
+_CURVES = {
+    "reached": (_ACCENT, "-"),
+    "held": (_BESIDE, "--"),
+    "solved": (MUTED, ":"),
+    "pass-at": (_ACCENT, "-"),
+    "pass-hat": (MUTED, "--"),
+    "best": (_BESIDE, ":"),
+}
+"""Colour and dashes by kind; the colour is for the picture on its own."""
+_STRIDES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
+_MOST_TICKS = 8
+LEAST_APART = 14
 
+
+class Frame(NamedTuple):
+    """A picture's size, and where its curves lie in it."""
+
+    width: float
+    height: float
+    left: float
+    right: float
+    top: float
+    bottom: float
+
+
+STEPS = Frame(400, 220, 44, 308, 12, 178)
+TRIALS = Frame(404, 210, 40, 318, 12, 172)
+"""The names at the ends of the curves take as much room as the longest of any language."""
+
+
+class Curve(NamedTuple):
+    """A share at some whole numbers; `kind` says how it is drawn."""
+
+    kind: str
     name: str
-    fn: int
-    fp: int
-    fn_url: str
-    fp_url: str
-
-    @property
-    def errors(self) -> int:
-        return self.fn + self.fp
+    points: Sequence[tuple[int, float]]
 
 
-CAUSE_ROW, CAUSE_BAR = 34, 10
-CAUSE_NUMBERS = 96
-"""Kept free at the right, for the counts."""
+def curves_picture(curves: Sequence[Curve], *, label: str, axis: str, by_trial: bool) -> SafeString:
+    """Curves over whole numbers on one axis from 0 to 100 %, each with its name at the end.
 
-
-def causes_picture(bars: Sequence[CauseBar], *, label: str, most: int = 0) -> SafeString:
-    """One bar a cause, false negatives first and false positives after them, with their counts.
-
-    Args:
-        most: errors of the longest bar of all pictures beside this one; of its own by default.
+    Steps count from 0; trials from 1, and each stands below the axis and has a mark.
     """
-    height = CAUSE_ROW * len(bars) + MARGIN
-    most = most or max((bar.errors for bar in bars), default=0) or 1
-    with canvas(WIDTH, height) as (figure, axes):
-        scale = (WIDTH - 2 * MARGIN - CAUSE_NUMBERS) / most
-        titles: dict[str, str] = {}
-        for index, bar in enumerate(bars):
-            top = index * CAUSE_ROW
-            write(axes, MARGIN, top + 15, bar.name, "name")
-            left = float(MARGIN)
-            counts = []
-            for kind, count, url in (("fn", bar.fn, bar.fn_url), ("fp", bar.fp, bar.fp_url)):
-                if not count:
-                    continue
-                counts.append(f"{formats.number_format(count)} {kind.upper()}")
-                width = count * scale
-                draw_bar(axes, left, top + 20, width, CAUSE_BAR, kind=kind, url=url)
-                titles[url] = f"{bar.name}: {counts[-1]}"
-                left += width + 1
-            write(axes, left + 4, top + 29, " + ".join(counts), "words")
-        return as_picture(figure, label, titles)
+    frame, first = (TRIALS, 1) if by_trial else (STEPS, 0)
+    last = max((n for curve in curves for n, _ in curve.points), default=first)
+    stride = next((s for s in _STRIDES if last - first <= s * _MOST_TICKS), _STRIDES[-1])
+
+    def across(n: int) -> float:
+        part = (n - first) / (last - first) if last > first else 0.0
+        return frame.left + part * (frame.right - frame.left)
+
+    def down(share: float) -> float:
+        return frame.bottom - share * (frame.bottom - frame.top)
+
+    with canvas(frame.width, frame.height) as (figure, axes):
+        for tick in (0, 25, 50, 75, 100):
+            y = down(tick / 100)
+            axes.plot([frame.left, frame.right], [y, y], color=LINE, lw=1, gid=".grid")
+            words = f"{formats.number_format(tick)} %"
+            write(axes, frame.left - 6, y + 4, words, "axis", ha="right")
+        for n in range(first, last + 1, 1 if by_trial else stride):
+            words = formats.number_format(n)
+            write(axes, across(n), frame.bottom + 16, words, "axis", ha="center")
+        middle = (frame.left + frame.right) / 2
+        write(axes, middle, frame.height - 6, axis, "axis", ha="center")
+        ends = apart([down(curve.points[-1][1]) for curve in curves])
+        for (kind, name, points), end in zip(curves, ends, strict=True):
+            xs, ys = [across(n) for n, _ in points], [down(share) for _, share in points]
+            colour, dashes = _CURVES[kind]
+            axes.plot(xs, ys, color=colour, lw=2, ls=dashes, gid=f".line.{kind}")
+            if by_trial:
+                axes.plot(xs, ys, marker="o", ls="", ms=6, color=colour, gid=f".point.{kind}")
+            write(axes, xs[-1] + 8, end + 4, name, "words")
+        return as_picture(figure, label)
+
+
+def apart(heights: Sequence[float]) -> list[float]:
+    """The heights moved down where two words would stand on one another."""
+    moved = list(heights)
+    before: float | None = None
+    for place in sorted(range(len(moved)), key=moved.__getitem__):
+        if before is not None:
+            moved[place] = max(moved[place], before + LEAST_APART)
+        before = moved[place]
+    return moved

@@ -34,6 +34,7 @@ from judging.studies.labels.pages import progress_of_each
 from judging.studies.pages import StudyRow, listed_studies, study_rows
 from judging.studies.tables import StudyTable
 from runs.interface.paging import RowCount
+from runs.interface.requests import AppRequest, wants_partial
 from runs.launching.reruns.pages import Result, results_of
 from runs.models import ImportJob, Run, User
 from runs.models.visibility import visibility_of

@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 from django.utils import formats
 from django.utils.translation import gettext as _
 
-from judging.analysis.reports.columns import parted
-from judging.analysis.reports.report import Cell, Column, Report, Value
+from judging.analysis.reports.report import Cell, Column, Report, Value, parted
 from judging.analysis.reports.showing import DASH, Shown, range_words
 from judging.replication.sources import NoFigureError, Sources
 from judging.replication.study_file import Place, Table, TableColumn, TableRow

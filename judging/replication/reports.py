@@ -15,9 +15,8 @@ from typing import Any
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from judging.analysis.reports.columns import in_files, text
 from judging.analysis.reports.registry import Entry, Registry
-from judging.analysis.reports.report import Cell, Report, Value
+from judging.analysis.reports.report import Cell, Report, Value, in_files, text
 from judging.analysis.reports.showing import Shown
 from judging.analysis.reports.writing import write_document
 from judging.models import Replication, Study

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from judging.analysis.audits.population import Shown, items_in_cells
-from judging.analysis.causes.services import Tagging, tag_errors
+from judging.analysis.causes.tags import Tagging, tag_errors
 from judging.models import Cause, EvaluatorVersion, Repair, Replication, ReplicationPart, Study
 from judging.portability.judgements.label_files import import_labels
 from judging.replication.sources import check_reports

@@ -8,6 +8,7 @@ from uuid import UUID
 
 from django import forms
 from django.http import QueryDict
+from django.utils import formats
 from django.utils.functional import Promise
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
@@ -32,10 +33,11 @@ from judging.analysis.causes.tags import (
     causes_of,
     with_tags,
 )
-from judging.analysis.pictures import CauseBar, causes_picture
+from judging.analysis.pictures import MARGIN, WIDTH, draw_bar
 from judging.models import Cause, CauseTag, EvaluatorVersion, Repair, Study
 from judging.statistics.figures import Share
 from judging.studies.forms import StatementForm, note_field
+from runs.interface.pictures import as_picture, canvas, write
 from runs.interface.sentences import worded
 from runs.models import User
 from runs.models.parsing import read_number
@@ -92,6 +94,54 @@ class SelectedErrorsForm(CauseForm):
     def chosen(self) -> list[int]:
         given = self.data.getlist("item") if isinstance(self.data, QueryDict) else []
         return [pk for text in given if (pk := read_number(text)) is not None]
+
+
+@dataclass(frozen=True, slots=True)
+class CauseBar:
+    """How many errors have a cause, and where the runs of each kind are listed."""
+
+    name: str
+    fn: int
+    fp: int
+    fn_url: str
+    fp_url: str
+
+    @property
+    def errors(self) -> int:
+        return self.fn + self.fp
+
+
+CAUSE_ROW, CAUSE_BAR = 34, 10
+CAUSE_NUMBERS = 96
+"""Kept free at the right, for the counts."""
+
+
+def causes_picture(bars: Sequence[CauseBar], *, label: str, most: int = 0) -> SafeString:
+    """One bar a cause, false negatives first and false positives after them, with their counts.
+
+    Args:
+        most: errors of the longest bar of all pictures beside this one; of its own by default.
+    """
+    height = CAUSE_ROW * len(bars) + MARGIN
+    most = most or max((bar.errors for bar in bars), default=0) or 1
+    with canvas(WIDTH, height) as (figure, axes):
+        scale = (WIDTH - 2 * MARGIN - CAUSE_NUMBERS) / most
+        titles: dict[str, str] = {}
+        for index, bar in enumerate(bars):
+            top = index * CAUSE_ROW
+            write(axes, MARGIN, top + 15, bar.name, "name")
+            left = float(MARGIN)
+            counts = []
+            for kind, count, url in (("fn", bar.fn, bar.fn_url), ("fp", bar.fp, bar.fp_url)):
+                if not count:
+                    continue
+                counts.append(f"{formats.number_format(count)} {kind.upper()}")
+                width = count * scale
+                draw_bar(axes, left, top + 20, width, CAUSE_BAR, kind=kind, url=url)
+                titles[url] = f"{bar.name}: {counts[-1]}"
+                left += width + 1
+            write(axes, left + 4, top + 29, " + ".join(counts), "words")
+        return as_picture(figure, label, titles)
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,15 @@ from judging.analysis.experiments.facts import ANY_DECIDED, Facts
 from judging.analysis.experiments.figures import Configuration
 from judging.analysis.experiments.outcome_reports import TrialFigures, trials_of
 from judging.analysis.experiments.standing import RunResult
-from judging.analysis.pictures import MARGIN, WIDTH, IntervalRow, draw_bar, interval_picture
-from judging.analysis.pictures_progress import Curve, curves_picture
+from judging.analysis.pictures import (
+    MARGIN,
+    WIDTH,
+    Curve,
+    IntervalRow,
+    curves_picture,
+    draw_bar,
+    interval_picture,
+)
 from judging.analysis.progress.reports import PROGRESS
 from judging.analysis.progress.rows import Progressed, RunRow
 from judging.analysis.progress.step_reports import curve_of

@@ -1,14 +1,20 @@
-"""How a judge's progress rates correspond with people's, and what either costs."""
+"""How a judge's progress rates correspond with people's, drawn too, and what either costs."""
+
+from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
 from statistics import median
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from django.db import models
+from django.utils import formats
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 
+from judging.analysis.pictures import MEANING, STEPS, apart
 from judging.analysis.progress.sources import RunProgress
 from judging.statistics.comparison import Difference, paired_difference
 from judging.statistics.correspondence import (
@@ -20,8 +26,12 @@ from judging.statistics.correspondence import (
     intraclass,
     pearson,
 )
-from judging.statistics.figures import Share
+from judging.statistics.figures import Share, Undefined
 from judging.statistics.progress import MilestoneMatch
+from runs.interface.pictures import LINE, MUTED, as_picture, canvas, write
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 WAGE = 20.0
 """Dollars an hour, unless chosen otherwise: an assumption, and said to be one."""
@@ -177,3 +187,102 @@ class Costs:
     def times(self) -> float | None:
         """How many times dearer people are; None where either is unknown or the judge is free."""
         return self.people / self.judged if self.people is not None and self.judged else None
+
+
+_KINDS = {"bias": "-", "limit": "--", "reported": ":"}
+WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = STEPS
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """People's progress and the judge's for one run, in [0, 1], with where the run is."""
+
+    people: float
+    judge: float
+    url: str
+    title: str
+
+
+def _reach(pairs: Sequence[Mark], lines: Sequence[float]) -> int:
+    """The points up and down that hold all marks and lines: 25, 50 or 100."""
+    farthest = max([abs(each.judge - each.people) for each in pairs] + [abs(x) for x in lines])
+    return next((reach for reach in (25, 50) if 100 * farthest <= reach), 100)
+
+
+def agreement_picture(
+    pairs: Sequence[Mark], found: Differences, *, label: str, reported: tuple[float, str]
+) -> SafeString:
+    """Bland and Altman's: the mean of both across, judge − people up, bias and limits as lines.
+
+    Runs that fall on the same place are drawn as one larger mark.
+
+    Args:
+        reported: a bias found elsewhere, to look at beside one's own, and what it is called.
+    """
+    figures = ((found.bias, "bias"), (found.lower_limit, "limit"), (found.upper_limit, "limit"))
+    lines = [(value, kind) for value, kind in figures if not isinstance(value, Undefined)]
+    lines.append((reported[0], "reported"))
+    reach = _reach(pairs, [value for value, _ in lines if abs(value) <= 1])
+    places = _places(pairs)
+    with canvas(WIDTH, HEIGHT) as (figure, axes):
+        _draw_scales(axes, reach)
+        _draw_lines(axes, lines, reach, reported[1])
+        for (across, up), of_place in places.items():
+            axes.plot(
+                [LEFT + across * (RIGHT - LEFT)],
+                [_height(up, reach)],
+                marker="o",
+                ls="",
+                ms=min(6 + 2 * (len(of_place) - 1), 18),
+                color=MEANING["people"],
+                alpha=0.7,
+                url=of_place[0].url,
+                gid=".point.agent",
+            )
+        titles = {each[0].url: _titles(each) for each in places.values()}
+        return as_picture(figure, label, titles)
+
+
+def _places(pairs: Sequence[Mark]) -> dict[tuple[float, float], list[Mark]]:
+    """The pairs by where they are drawn: across, and up."""
+    places: dict[tuple[float, float], list[Mark]] = {}
+    for pair in pairs:
+        at = round((pair.people + pair.judge) / 2, 6), round(pair.judge - pair.people, 6)
+        places.setdefault(at, []).append(pair)
+    return places
+
+
+def _height(difference: float, reach: int) -> float:
+    """Where a difference is drawn; what lies far beyond the reach, at the edge."""
+    shown = max(-1.2, min(1.2, 100 * difference / reach))
+    return (TOP + BOTTOM) / 2 - shown / 1.2 * (BOTTOM - TOP) / 2
+
+
+def _draw_scales(axes: Axes, reach: int) -> None:
+    for tick in (-reach, -reach / 2, 0, reach / 2, reach):
+        y = _height(tick / 100, reach)
+        kind = ".zero" if tick == 0 else ".grid"
+        axes.plot([LEFT, RIGHT], [y, y], color=LINE, lw=1, gid=kind)
+        words = f"{tick:+g}".replace("-", "−") if tick else "0"
+        write(axes, LEFT - 6, y + 4, words, "axis", ha="right")
+    for tick in (0, 25, 50, 75, 100):
+        x = LEFT + tick / 100 * (RIGHT - LEFT)
+        words = f"{formats.number_format(tick)} %"
+        write(axes, x, BOTTOM + 16, words, "axis", ha="center")
+
+
+def _draw_lines(axes: Axes, lines: Sequence[tuple[float, str]], reach: int, reported: str) -> None:
+    """Bias and limits, each with its number at the right, and the reported bias with its name."""
+    heights = [_height(value, reach) for value, _ in lines]
+    for y, (_value, kind) in zip(heights, lines, strict=True):
+        color = MUTED if kind == "reported" else MEANING["people"]
+        axes.plot([LEFT, RIGHT], [y, y], color=color, lw=1.5, ls=_KINDS[kind], gid=f".line.{kind}")
+    for y, (value, kind) in zip(apart(heights), lines, strict=True):
+        words = f"{round(100 * value, 1):+.1f}".replace("-", "−")
+        words = f"{words} {reported}" if kind == "reported" else words
+        write(axes, RIGHT + 6, y + 4, words, "words")
+
+
+def _titles(pairs: Sequence[Mark]) -> str:
+    shown = [pair.title for pair in pairs[:5]]
+    return "; ".join([*shown, f"… ({len(pairs)})"] if len(pairs) > len(shown) else shown)

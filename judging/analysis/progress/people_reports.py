@@ -11,12 +11,12 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from judging.analysis.pictures_progress import Pair as Mark
-from judging.analysis.pictures_progress import agreement_picture
 from judging.analysis.progress.correspondence import (
     Cell,
     Correspondence,
+    Mark,
     MilestoneFigures,
+    agreement_picture,
     of_equals,
 )
 from judging.analysis.progress.people import Pair, PeopleFacts

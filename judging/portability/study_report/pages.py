@@ -18,8 +18,8 @@ from judging.analysis.audits.matrices import Audit
 from judging.analysis.audits.people.agreement import Agreement, OnQuestion, Pair, agreement_of
 from judging.analysis.audits.people.reports import agreement_report
 from judging.analysis.audits.verdict_sources import stubs_of
+from judging.analysis.causes.pages import CauseBar, causes_picture
 from judging.analysis.causes.tags import CauseAudit, causes_of
-from judging.analysis.pictures import CauseBar, causes_picture
 from judging.analysis.reports.registry import html_tables
 from judging.models import (
     Cause,

@@ -30,7 +30,7 @@ from judging.evaluators.matching.strict import StrictMatcher
 from judging.evaluators.pipelines import PIPELINES
 from judging.evaluators.registry import REGISTRY, Unasked, UnknownEvaluatorError, evaluator_of
 from judging.models import EvaluatorVersion, Study
-from runs.interface.listing import labelled, listed
+from runs.interface.sentences import labelled, listed
 from runs.models import TaskSet
 from runs.models.parsing import read_choice, reading
 from webagent.trajectory.values import items, mapping
