@@ -14,7 +14,7 @@ from runs.api.authentication import ApiRequest, Bearer
 from runs.api.bodies import Name, filled
 from runs.api.idempotency import Answer, once
 from runs.api.problems import Problem, form_errors, invalid, not_found
-from runs.catalogue.agents.choices import ModelUnavailableError, offered_models
+from runs.catalogue.language_models import ModelUnavailableError, offered_models
 from runs.knowledge.hints.pages import hint_jobs, open_jobs
 from runs.knowledge.learning import cancel_learning
 from runs.models import LearningJob, Scope

@@ -15,7 +15,7 @@ from judging.evaluating.services import estimate_batch, estimate_in_words, start
 from judging.evaluators.contract import Evaluator
 from judging.evaluators.registry import evaluator_choices
 from judging.models import EvaluationBatch, Study
-from runs.catalogue.agents.choices import ModelOffer, ModelUnavailableError, usable_models
+from runs.catalogue.language_models import ModelOffer, ModelUnavailableError, usable_models
 from runs.models import Run, User
 from runs.queue.paid_work import WorkRefusedError
 from runs.queue.paid_work_services import CostLimitField

@@ -23,7 +23,7 @@ from judging.evaluators.whole_runs import TrajectoryJudgeEvaluator
 from judging.models import Evaluation
 from judging.models.evaluations import SETTLED
 from judging.statistics.figures import Share
-from runs.catalogue.agents.choices import ModelUnavailableError, model_registry
+from runs.catalogue.language_models import ModelUnavailableError, model_registry
 from runs.models import Run
 from webagent.llm.budget import Budget
 from webagent.llm.client import Client

@@ -17,8 +17,8 @@ from judging.evaluators.matching.pipeline import NAMES
 from judging.evaluators.milestones import MechanicalMilestones
 from judging.evaluators.pipelines import PIPELINES
 from judging.models import EvaluatorVersion
-from runs.catalogue.agents import choices as language_models
-from runs.catalogue.agents.choices import ModelUnavailableError, model_registry
+from runs.catalogue import language_models
+from runs.catalogue.language_models import ModelUnavailableError, model_registry
 from webagent.llm.interface import FailureKind, LanguageModel, ModelFailure, Reply, Request
 from webagent.llm.registry import ModelEntry, is_stub
 

@@ -18,7 +18,7 @@ from judging.models import StudyItem
 from judging.replication.planning import Group, NotYetError, Planner, groups_of, jobs_of
 from judging.replication.sources import Kind, Sources
 from judging.replication.study_parts import EvaluatorChoice, Judging, StudyFileError, not_found
-from runs.catalogue.agents.choices import ModelUnavailableError
+from runs.catalogue.language_models import ModelUnavailableError
 from runs.interface.words import duration, money
 from runs.launching.experiments.estimates import estimate
 from runs.launching.experiments.hint_plans import HintPlan

@@ -24,7 +24,7 @@ from judging.replication.study_file import StudyFile
 from judging.replication.study_parts import Judging, Learning, StudyFileError, not_found
 from judging.studies.protocols import parse_lines
 from judging.studies.services import Protocol, create_study, draw, set_member
-from runs.catalogue.agents.runnable import agent_hash
+from runs.catalogue.agents import agent_hash
 from runs.knowledge.hints.writing import start_hint_writing
 from runs.knowledge.web.services import start_extraction
 from runs.launching.experiments.hint_plans import HintPlan, launch_hint_experiment

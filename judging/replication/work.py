@@ -20,7 +20,7 @@ from judging.replication.services import REPLICATION_STARTED, import_run_files, 
 from judging.replication.sources import Kind
 from judging.replication.study_parts import StudyFileError
 from runs.accounts.audit_log import record_entry
-from runs.catalogue.agents.choices import ModelUnavailableError
+from runs.catalogue.language_models import ModelUnavailableError
 from runs.knowledge import learning
 from runs.launching.experiments.selection import PlanError
 from runs.launching.experiments.services import active_runs, carry_out_experiment, resume_experiment

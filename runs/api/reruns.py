@@ -11,7 +11,7 @@ from runs.api.authentication import ApiRequest, Bearer
 from runs.api.bodies import Name, filled
 from runs.api.idempotency import Answer, once
 from runs.api.problems import Problem, first_of, form_errors, invalid, not_found
-from runs.catalogue.agents.runnable import rerun_offer
+from runs.launching.agents import rerun_offer
 from runs.launching.reruns.services import (
     MAX_NEW_RUNS,
     Launch,

@@ -13,7 +13,7 @@ from django.db.models import F
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from runs.catalogue.agents.runnable import store_agent
+from runs.catalogue.agents import store_agent
 from runs.catalogue.tasks.rows import store_task, task_record
 from runs.imports.session import experiment_named, import_bounds
 from runs.models import Attachment, Run, RunStatus, Step, Task, User

@@ -11,7 +11,7 @@ from django.conf import settings
 from django.db.models import Q
 from django.utils import timezone
 
-from runs.catalogue.agents.runnable import agent_hash, store_agent
+from runs.catalogue.agents import agent_hash, store_agent
 from runs.catalogue.tasks.rows import store_task
 from runs.models import AgentConfiguration, Experiment, ImportJob, Run, RunOfImport, Task, User
 from runs.models.hooks import announce_ends

@@ -10,14 +10,10 @@ from celery import shared_task
 from django.conf import settings
 from django.db import transaction
 
-from runs.catalogue.agents.runnable import (
-    DEFAULT_MAX_STEPS,
-    NotRunnableError,
-    live_agent,
-    task_name,
-)
+from runs.catalogue.agents import NotRunnableError, live_agent
 from runs.catalogue.tasks.rows import task_record
 from runs.knowledge.hints.of_runs import advised_agent, choice_for, hint_record
+from runs.launching.agents import DEFAULT_MAX_STEPS, task_name
 from runs.launching.experiments.starting import put_off_until_ready, refuse_beyond_budget
 from runs.launching.sites import sites_now
 from runs.models import Attachment, Event, HintChoice, Run, RunStatus

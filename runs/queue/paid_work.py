@@ -12,7 +12,7 @@ from typing import ClassVar, Generic, TypeAlias, TypeVar
 
 from django.db import DatabaseError, transaction
 
-from runs.catalogue.agents.choices import ModelUnavailableError, model_registry, usable_entry
+from runs.catalogue.language_models import ModelUnavailableError, model_registry, usable_entry
 from runs.models import PaidWork
 from runs.models.leased_work import WorkState as State
 from runs.queue.concurrency import AtOnce, InTurn, Meter

@@ -9,7 +9,7 @@ from django.contrib import messages
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from runs.catalogue.agents.choices import ModelUnavailableError, usable_entry
+from runs.catalogue.language_models import ModelUnavailableError, usable_entry
 from runs.interface.requests import AppRequest
 from runs.models import PaidWork
 from runs.queue.paid_work import WorkRefusedError

@@ -12,7 +12,7 @@ from django.http import QueryDict
 from django.utils.datastructures import MultiValueDict
 
 from judging.models import Study
-from runs.catalogue.agents.choices import OfferedAgents
+from runs.launching.agents import OfferedAgents
 from runs.launching.policies.rule_forms import RuleFormSet, rule_forms
 from runs.models import LearningJob
 from tests.judging.factories import annotators_of, make_study, next_assignment

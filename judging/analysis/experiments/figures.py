@@ -12,7 +12,7 @@ from django.db.models import Case, Count, IntegerField, Max, Min, Sum, When
 from judging.analysis.experiments.standing import COUNTED, DECIDED, RunResult, Scope, Source
 from judging.statistics.figures import Interval, Share
 from judging.statistics.success import Mean, clustered_rate, mean_interval, success_rate
-from runs.catalogue.agents.choices import setting_in_words, usual_setting
+from runs.catalogue.agents import setting_in_words, usual_setting
 from runs.models import AgentConfiguration
 
 MOST_ORDERED = 100

@@ -24,15 +24,15 @@ from judging.analysis.hint_effects.source_runs import (
     source_runs,
     writing_estimate,
 )
-from runs.catalogue.agents.choices import (
+from runs.catalogue.language_models import (
     ModelOffer,
     ModelUnavailableError,
     usable_entry,
     usable_models,
 )
-from runs.interface.form_inputs import WholeNumberField
 from runs.interface.requests import AppRequest, needs
 from runs.knowledge.hints.writing import start_hint_writing
+from runs.launching.form_fields import WholeNumberField
 from runs.models import Experiment, HintLevel, LearningJob, TaskSet, User
 from runs.queue.paid_work import WorkRefusedError
 from runs.queue.paid_work_services import CostLimitField

@@ -28,7 +28,7 @@ from judging.analysis.milestone_proposals.services import (
 from judging.evaluators.judges.asking import tokens_of
 from judging.evaluators.judges.milestones import ProposalSettings
 from judging.models import ReferenceVerdict
-from runs.catalogue.agents.choices import usable_models
+from runs.catalogue.language_models import usable_models
 from runs.catalogue.milestones.views import edited_tasks
 from runs.interface.requests import AppRequest, needs
 from runs.knowledge.learning import cancel_learning, start_learning

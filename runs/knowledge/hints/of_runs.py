@@ -8,7 +8,7 @@ from django.db.models import Q
 from django.utils.translation import gettext as _
 from pydantic import ValidationError
 
-from runs.catalogue.agents.runnable import NotRunnableError, live_agent
+from runs.catalogue.agents import NotRunnableError, live_agent
 from runs.knowledge.hints.writing import HintParams
 from runs.models import Hint, HintChoice, HintSource, LearningJob, Run
 from runs.models.experiments import HINTS_KEY

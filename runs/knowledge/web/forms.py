@@ -10,7 +10,7 @@ from django.db.models import Exists, OuterRef, QuerySet
 from django.utils.text import capfirst
 from django.utils.translation import gettext_lazy as _
 
-from runs.catalogue.agents.choices import ModelOffer
+from runs.catalogue.language_models import ModelOffer
 from runs.models import Experiment, Run, TaskSet, User
 from runs.queue.paid_work_services import CostLimitField
 from webagent.knowledge.entries import LONGEST_TEXT, Entry

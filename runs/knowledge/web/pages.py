@@ -7,7 +7,7 @@ from typing import Any
 from django.core.paginator import Paginator
 from django.db.models import Count, Prefetch, Q, QuerySet
 
-from runs.catalogue.agents.choices import shown_settings, value_in_words
+from runs.catalogue.agents import shown_settings, value_in_words
 from runs.catalogue.tasks.rows import task_set_choices
 from runs.interface.filters import distinct_values, without_nul
 from runs.interface.paging import BoundedPaginator

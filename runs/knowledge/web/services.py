@@ -8,7 +8,7 @@ from uuid import UUID
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from runs.catalogue.agents.choices import ModelUnavailableError, usable_entry
+from runs.catalogue.language_models import ModelUnavailableError, usable_entry
 from runs.knowledge.learning import start_learning
 from runs.knowledge.web.jobs import in_words, leaks_in, next_version
 from runs.knowledge.web.sets import NewEntry, UnfitEntryError, entry_of, fill, logs_of, recount

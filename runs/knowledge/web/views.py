@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 from django.views.decorators.vary import vary_on_headers
 
-from runs.catalogue.agents.choices import usable_models
+from runs.catalogue.language_models import usable_models
 from runs.interface.requests import AppRequest, needs, wants_partial
 from runs.knowledge.learning import cancelled, job_context, resumed
 from runs.knowledge.web.forms import SELECTION, EntryForm, ExtractForm, LearnForm

@@ -8,13 +8,8 @@ from django.conf import settings
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
-from runs.catalogue.agents.choices import (
-    ModelUnavailableError,
-    offered_models,
-    setting_in_words,
-    usual_setting,
-)
-from runs.catalogue.agents.runnable import agent_hash
+from runs.catalogue.agents import agent_hash, setting_in_words, usual_setting
+from runs.catalogue.language_models import ModelUnavailableError, offered_models
 from runs.interface.sentences import listed
 from runs.launching.experiments.plans import Plan
 from runs.launching.experiments.selection import BUDGET_KEY, LIMIT_KEY

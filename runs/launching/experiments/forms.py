@@ -9,7 +9,6 @@ from django.utils.text import capfirst
 from django.utils.translation import gettext_lazy as _
 
 from runs.catalogue.tasks.rows import task_set_choices
-from runs.interface.form_inputs import WholeNumberField, offer
 from runs.launching.experiments.estimates import estimate
 from runs.launching.experiments.plans import (
     MAX_TRIALS,
@@ -30,6 +29,7 @@ from runs.launching.experiments.selection import (
     with_arms,
 )
 from runs.launching.experiments.services import late_responses, launch_experiment, plan_problem
+from runs.launching.form_fields import WholeNumberField, offer
 from runs.models import Experiment, RetryPolicy, Task, User
 from runs.models.hooks import LinkedPage
 from webagent.agents.settings import MAX_STEPS

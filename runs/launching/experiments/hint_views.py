@@ -10,7 +10,6 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_http_methods
 from django.views.decorators.vary import vary_on_headers
 
-from runs.interface.form_inputs import offer
 from runs.interface.requests import AppRequest
 from runs.interface.sentences import worded
 from runs.knowledge.hints.pages import jobs_with_hints, may_view
@@ -26,6 +25,7 @@ from runs.launching.experiments.plans import hint_agent_choices
 from runs.launching.experiments.selection import PlanError
 from runs.launching.experiments.services import late_responses, plan_problem
 from runs.launching.experiments.views import launch_page
+from runs.launching.form_fields import offer
 from runs.launching.reruns.views import may_rerun
 from runs.models import Experiment, Hint, HintLevel, HintRelatedness, LearningJob, User
 from runs.models.hooks import LinkedPage

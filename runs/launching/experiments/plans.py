@@ -10,17 +10,18 @@ from uuid import UUID
 from django.db.models import Exists, OuterRef
 from django.utils.translation import gettext as _
 
-from runs.catalogue.agents.choices import agent_in_words, for_task_set, model_agents
-from runs.catalogue.agents.runnable import (
-    REPLAYER,
-    NotRunnableError,
-    agent_choices,
-    live_agent,
-    own_step_limit,
-)
+from runs.catalogue.agents import NotRunnableError, live_agent
 from runs.interface.sentences import labelled, worded
 from runs.knowledge.hints.of_runs import without_hints
 from runs.knowledge.web.sets import UnknownKnowledgeError, with_knowledge
+from runs.launching.agents import (
+    REPLAYER,
+    agent_choices,
+    agent_in_words,
+    for_task_set,
+    model_agents,
+    own_step_limit,
+)
 from runs.launching.experiments.selection import PlanError
 from runs.models import AgentConfiguration, RetryPolicy, Run, Task, User
 from runs.models.visibility import visibility_of

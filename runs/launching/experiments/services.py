@@ -14,8 +14,9 @@ from django.db.models import QuerySet
 from django.db.models.functions import Now
 from django.utils.translation import gettext as _
 
-from runs.catalogue.agents.runnable import OUR_FORMAT, environment_problem, store_agent, task_name
+from runs.catalogue.agents import store_agent
 from runs.catalogue.tasks.rows import store_task, task_columns
+from runs.launching.agents import OUR_FORMAT, environment_problem, task_name
 from runs.launching.experiments.plans import Plan, demand_size
 from runs.launching.experiments.selection import PlanError
 from runs.launching.experiments.starting import unready_words

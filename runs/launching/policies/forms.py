@@ -8,8 +8,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from pydantic import ValidationError
 
-from runs.catalogue.agents.choices import SAME_AGENT, OfferedAgents
-from runs.interface.form_inputs import AmountField, WholeNumberField, offer
+from runs.launching.agents import SAME_AGENT, OfferedAgents
+from runs.launching.form_fields import AmountField, WholeNumberField, offer
 from runs.launching.policies.rule_forms import RuleFormSet, rule_values
 from runs.models import Run
 from webagent.recovery.retry_policy import (

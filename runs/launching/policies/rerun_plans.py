@@ -13,14 +13,14 @@ from django.db.models.functions import Now
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from runs.catalogue.agents.runnable import (
+from runs.interface.sentences import labelled
+from runs.launching.agents import (
     DEFAULT_MAX_STEPS,
     OUR_FORMAT,
     agent_for,
     policy_problem,
     problem_of,
 )
-from runs.interface.sentences import labelled
 from runs.launching.policies.words import rule_in_words
 from runs.launching.reruns.services import MAX_NEW_RUNS, RerunError
 from runs.models import Event, RetryPolicy, Run, RunStatus, User

@@ -15,11 +15,11 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.http import require_http_methods
 
-from runs.catalogue.agents.runnable import agent_record_for
-from runs.interface.form_inputs import offer
 from runs.interface.requests import AppRequest
+from runs.launching.agents import agent_record_for
 from runs.launching.experiments.estimates import Estimate, estimate
 from runs.launching.experiments.plans import Plan
+from runs.launching.form_fields import offer
 from runs.launching.policies.rerun_plans import (
     MOST_RUNS,
     PlanOutcome,

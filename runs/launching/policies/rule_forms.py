@@ -9,8 +9,8 @@ from django import forms
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from runs.catalogue.agents.choices import SAME_AGENT, OfferedAgents
-from runs.interface.form_inputs import WholeNumberField, offer
+from runs.launching.agents import SAME_AGENT, OfferedAgents
+from runs.launching.form_fields import WholeNumberField, offer
 from runs.models import Run
 from runs.models.extension import extension
 from webagent.recovery.retry_policy import MAX_RULES, RerunRule, RerunWhen

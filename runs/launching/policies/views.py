@@ -12,9 +12,9 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 from django.views.decorators.vary import vary_on_headers
 
-from runs.catalogue.agents.choices import OfferedAgents
 from runs.interface.paging import count_rows
 from runs.interface.requests import AppRequest, redirect_whole, wants_partial
+from runs.launching.agents import OfferedAgents
 from runs.launching.policies.forms import PolicyForm, initial_of
 from runs.launching.policies.rerun_views import policy_numbered
 from runs.launching.policies.rule_forms import one_more_rule, rule_forms

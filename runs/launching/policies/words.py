@@ -13,8 +13,8 @@ from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 from pydantic import JsonValue
 
-from runs.catalogue.agents.choices import agent_in_words
 from runs.interface.sentences import labelled, listed
+from runs.launching.agents import agent_in_words
 from runs.launching.policies.forms import PolicyForm, Retries, Watch
 from runs.launching.policies.rule_forms import WHEN, RuleForm
 from runs.models import Run

@@ -9,18 +9,18 @@ from django.db import IntegrityError, transaction
 from django.db.models.functions import Now
 from django.utils.translation import gettext as _
 
-from runs.catalogue.agents.runnable import (
+from runs.catalogue.agents import store_agent
+from runs.catalogue.tasks.rows import store_task
+from runs.interface.sentences import worded
+from runs.knowledge.web.sets import UnknownKnowledgeError, with_knowledge
+from runs.launching.agents import (
     DEFAULT_MAX_STEPS,
     OUR_FORMAT,
     agent_for,
     own_step_limit,
     policy_problem,
-    store_agent,
     why_not_runnable,
 )
-from runs.catalogue.tasks.rows import store_task
-from runs.interface.sentences import worded
-from runs.knowledge.web.sets import UnknownKnowledgeError, with_knowledge
 from runs.models import (
     AgentConfiguration,
     Experiment,

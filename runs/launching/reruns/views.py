@@ -15,10 +15,9 @@ from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 from django.views.decorators.vary import vary_on_headers
 
-from runs.catalogue.agents.choices import OfferedAgents
-from runs.catalogue.agents.runnable import rerun_offer
-from runs.interface.form_inputs import WholeNumberField, offer
 from runs.interface.requests import AppRequest, needs, redirect_whole, wants_partial
+from runs.launching.agents import OfferedAgents, rerun_offer
+from runs.launching.form_fields import WholeNumberField, offer
 from runs.launching.reruns.pages import live_context, wall_of
 from runs.launching.reruns.services import (
     MAX_NEW_RUNS,

@@ -22,7 +22,7 @@ from judging.evaluating.evaluating import evaluate_runs, version_of
 from judging.evaluators.registry import evaluator_choices, predefined_evaluators, usable_entry
 from judging.models import Cause, CauseTag, Evaluation, EvaluatorVersion, Repair, Study
 from judging.statistics.figures import Interval
-from runs.catalogue.agents.choices import ModelUnavailableError
+from runs.catalogue.language_models import ModelUnavailableError
 from runs.knowledge.hints.of_runs import advised_agent, choice_for, hint_record
 from runs.launching.experiments.hint_plans import Condition
 from runs.models import (

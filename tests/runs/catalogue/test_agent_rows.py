@@ -2,8 +2,7 @@
 
 import pytest
 
-from runs.catalogue.agents.choices import setting_in_words
-from runs.catalogue.agents.runnable import agent_hash, store_agent
+from runs.catalogue.agents import agent_hash, setting_in_words, store_agent
 from webagent.trajectory.records import AgentRecord
 
 pytestmark = pytest.mark.django_db

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from django.utils.translation import override
 
-from runs.catalogue.agents.runnable import NotRunnableError, live_agent
+from runs.catalogue.agents import NotRunnableError, live_agent
 from runs.interface.sentences import details_worded, worded
 from runs.models import AgentConfiguration
 from webagent.environment.interface import UnknownTask

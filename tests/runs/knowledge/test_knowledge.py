@@ -9,8 +9,8 @@ from django.conf import settings
 from django.core.management import CommandError, call_command
 from django.db.models import Q
 
-from runs.catalogue.agents.choices import model_registry
-from runs.catalogue.agents.runnable import store_agent
+from runs.catalogue.agents import store_agent
+from runs.catalogue.language_models import model_registry
 from runs.knowledge.learning import carry_out
 from runs.knowledge.web.services import (
     LeakingEntryError,

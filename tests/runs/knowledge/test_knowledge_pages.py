@@ -11,7 +11,7 @@ from django.test import Client
 from django.utils import timezone
 from pydantic import JsonValue
 
-from runs.catalogue.agents.choices import value_in_words
+from runs.catalogue.agents import value_in_words
 from runs.knowledge.learning import carry_out
 from runs.knowledge.web.pages import config_line
 from runs.knowledge.web.sets import Given, knowledge_given, recount

@@ -9,7 +9,7 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 
 from judging.analysis.experiments.figures import configuration_names
-from runs.catalogue.agents.runnable import store_agent
+from runs.catalogue.agents import store_agent
 from runs.knowledge.web.sets import recount
 from runs.launching.experiments.plans import read_agent
 from runs.launching.experiments.selection import (

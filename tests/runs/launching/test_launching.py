@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from runs.catalogue.agents.runnable import agent_for
+from runs.launching.agents import agent_for
 from runs.launching.reruns import services as reruns
 from runs.launching.reruns.services import (
     MAX_NEW_RUNS,

@@ -10,7 +10,7 @@ from django.db import DatabaseError, IntegrityError, transaction
 from django.db.models import ProtectedError
 from django.utils.text import capfirst
 
-from runs.catalogue.agents.runnable import NotRunnableError
+from runs.catalogue.agents import NotRunnableError
 from runs.launching.experiments.progress import progress_of
 from runs.launching.experiments.starting import budget_of
 from runs.launching.policies.rule_forms import WHEN

@@ -14,7 +14,7 @@ from judging.evaluators.judges.injections import ATTACKS
 from judging.evaluators.registry import REGISTRY, UnknownEvaluatorError
 from judging.statistics.figures import Share, Undefined
 from judging.studies.management import study_named
-from runs.catalogue.agents.choices import ModelUnavailableError
+from runs.catalogue.language_models import ModelUnavailableError
 from runs.interface.terminal import at_most, dollars, progress_bar
 
 FEW = 20

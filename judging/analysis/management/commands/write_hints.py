@@ -16,7 +16,7 @@ from judging.analysis.hint_effects.source_runs import (
     source_runs,
     writing_estimate,
 )
-from runs.catalogue.agents.choices import ModelUnavailableError, usable_entry
+from runs.catalogue.language_models import ModelUnavailableError, usable_entry
 from runs.interface.terminal import dollars, experiment_named
 from runs.knowledge.hints.writing import start_hint_writing
 from runs.knowledge.learning import carry_out

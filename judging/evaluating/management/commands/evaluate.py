@@ -26,7 +26,7 @@ from judging.evaluators.registry import (
 )
 from judging.models import EvaluationBatch, Study
 from judging.studies.management import study_named
-from runs.catalogue.agents.choices import ModelUnavailableError
+from runs.catalogue.language_models import ModelUnavailableError
 from runs.interface.terminal import at_most, dollars, interruptible, progress_bar
 from runs.queue.jobs import cost_in_words
 from runs.queue.paid_work import Watcher, WorkRefusedError

@@ -5,7 +5,7 @@ from decimal import Decimal
 import pytest
 from django import forms
 
-from runs.interface.form_inputs import AmountField, WholeNumberField
+from runs.launching.form_fields import AmountField, WholeNumberField
 from runs.models.parsing import read_number
 
 WHOLE = WholeNumberField(min_value=1, max_value=20_000)

@@ -1,1 +1,0 @@
-"""Which agents there are, their stored configurations, and how pages name them."""
