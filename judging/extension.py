@@ -48,7 +48,7 @@ from runs.interface.words import verdict
 from runs.models import Run, User
 from runs.models.extension import Extension, Reason, RunVerdicts
 from runs.models.hooks import LinkedPage
-from runs.viewer.run_list.tables import AGE_ELSEWHERE
+from runs.viewer.run_list.pages import AGE_ELSEWHERE
 
 if TYPE_CHECKING:
     from django_filters import Filter

@@ -16,7 +16,7 @@ from django.db import transaction
 from django.utils import timezone
 
 import runs.knowledge.web.jobs  # noqa: F401 (declares what extraction and summaries are)
-from judging.analysis.experiments.standing import Source
+from judging.analysis.experiments.population import Source
 from judging.demo import DemoError, Entry
 from judging.demo.stub_judge import OWN_WORDS
 from judging.evaluating.evaluating import evaluate_runs, version_of

@@ -13,7 +13,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from django.views.decorators.vary import vary_on_headers
 
 from judging.analysis.experiments.access import for_readers
-from judging.analysis.experiments.standing import Scope
+from judging.analysis.experiments.population import Scope
 from judging.models import Study, StudyDownload, StudyItem
 from judging.portability.judgements.data_tables import (
     DATA_FORMATS,

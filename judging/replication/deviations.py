@@ -9,7 +9,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from judging.analysis.experiments.standing import LEFT_OUT, RunResult, Source
+from judging.analysis.experiments.population import LEFT_OUT, RunResult, Source
 from judging.evaluators.registry import REGISTRY
 from judging.models import Evaluation, EvaluatorVersion, Label, ReferenceVerdict, Study, StudyItem
 from judging.replication.sources import ArmRuns, Sources

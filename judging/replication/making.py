@@ -11,7 +11,7 @@ from uuid import UUID
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
-from judging.analysis.experiments.standing import Source
+from judging.analysis.experiments.population import Source
 from judging.analysis.hint_effects.source_runs import SourceRunQuery, source_runs
 from judging.evaluating.evaluating import runs_of, runs_without, version_of
 from judging.evaluating.services import start_batch

@@ -18,8 +18,8 @@ from judging.analysis.experiments.access import source_named
 from judging.analysis.experiments.comparison import Comparison, comparison_report
 from judging.analysis.experiments.facts import Facts, ReportQuery
 from judging.analysis.experiments.pairs import Side
+from judging.analysis.experiments.population import Scope, Source, scope_for, whole_scope
 from judging.analysis.experiments.reports import EXPERIMENT, registry_of
-from judging.analysis.experiments.standing import Scope, Source, scope_for, whole_scope
 from judging.analysis.reports.registry import Registry
 from judging.analysis.reports.report import Report
 from judging.models import (

@@ -23,7 +23,7 @@ from judging.analysis.audits.comparing import views as comparing
 from judging.analysis.audits.facts import AuditFacts
 from judging.analysis.experiments import access
 from judging.analysis.experiments.facts import Facts
-from judging.analysis.experiments.standing import Scope
+from judging.analysis.experiments.population import Scope
 from judging.models import Study
 from judging.studies.access import TAG_FAILURES
 from runs.models import Run, Task, User

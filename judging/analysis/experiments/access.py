@@ -21,8 +21,8 @@ from django.views.decorators.vary import vary_on_headers
 
 from judging.analysis.experiments.facts import LARGEST_K, Facts, ReportQuery
 from judging.analysis.experiments.pairs import By
+from judging.analysis.experiments.population import EVALUATOR, Scope, Source, read_source, scope_for
 from judging.analysis.experiments.selection import Selection
-from judging.analysis.experiments.standing import EVALUATOR, Scope, Source, read_source, scope_for
 from judging.analysis.failure_modes.sources import ModeSource
 from judging.analysis.progress.rows import Difficulty
 from judging.analysis.progress.sources import read_progress_source

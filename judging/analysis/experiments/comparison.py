@@ -15,7 +15,7 @@ from django.utils.translation import gettext_lazy as _
 from judging.analysis.experiments.facts import Facts
 from judging.analysis.experiments.figures import Configuration, ExperimentFigures
 from judging.analysis.experiments.pairs import FLIPPED, By, Cell, Paired, Pairing, Side, pair_up
-from judging.analysis.experiments.standing import Source
+from judging.analysis.experiments.population import Source
 from judging.analysis.gate.reading import command_line, side_words
 from judging.analysis.reports.registry import html_tables
 from judging.analysis.reports.report import Cell as Linked

@@ -13,8 +13,8 @@ from judging.analysis.audits.matrices import PASSED_BY_VERDICT
 from judging.analysis.audits.verdict_sources import in_order
 from judging.analysis.counting import tally
 from judging.analysis.experiments.facts import ANY_DECIDED, Facts
+from judging.analysis.experiments.population import DECIDED, RunResult, Scope, Source
 from judging.analysis.experiments.selection import runs_url
-from judging.analysis.experiments.standing import DECIDED, RunResult, Scope, Source
 from judging.analysis.reports.report import (
     SHARE_KEYS,
     Cell,

@@ -10,7 +10,7 @@ from django.db.models.functions import Cast, Coalesce, Greatest
 
 from judging.analysis.counting import tally
 from judging.analysis.experiments.figures import Configuration, ExperimentFigures
-from judging.analysis.experiments.standing import DECIDED, RunResult
+from judging.analysis.experiments.population import DECIDED, RunResult
 from judging.statistics.figures import Share
 from runs.launching.policies.words import Saving, saving_in
 from runs.models import Event, Run

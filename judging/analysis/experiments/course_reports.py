@@ -18,8 +18,8 @@ from judging.analysis.experiments.course import (
 )
 from judging.analysis.experiments.facts import Facts
 from judging.analysis.experiments.figures import names_in
+from judging.analysis.experiments.population import COUNTED, RunResult
 from judging.analysis.experiments.selection import Selection, joined
-from judging.analysis.experiments.standing import COUNTED, RunResult
 from judging.analysis.failure_modes.shares import confirmed, modes_of_runs, modes_report
 from judging.analysis.failure_modes.sources import NONE, ModeSource, with_modes
 from judging.analysis.reports.report import (

@@ -18,8 +18,7 @@ from judging.analysis.audits.verdict_sources import short_names
 from judging.analysis.experiments.course import Detections, Looped, detections_of, loops_of
 from judging.analysis.experiments.figures import Configuration, ExperimentFigures
 from judging.analysis.experiments.pairs import By, Pairing, pair_all
-from judging.analysis.experiments.selection import Placed, Selection, joined, placed_tasks, runs_url
-from judging.analysis.experiments.standing import (
+from judging.analysis.experiments.population import (
     DECIDED,
     LEFT_OUT,
     Choice,
@@ -29,6 +28,7 @@ from judging.analysis.experiments.standing import (
     choices_among,
     default_source,
 )
+from judging.analysis.experiments.selection import Placed, Selection, joined, placed_tasks, runs_url
 from judging.analysis.failure_modes.sources import ModeSource
 from judging.analysis.hint_effects.reading import HintEffects
 from judging.analysis.miniwob.figures import SuiteFigures, suite_of

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from django.db.models import Case, Count, IntegerField, Max, Min, Sum, When
 
-from judging.analysis.experiments.standing import COUNTED, DECIDED, RunResult, Scope, Source
+from judging.analysis.experiments.population import COUNTED, DECIDED, RunResult, Scope, Source
 from judging.statistics.figures import Interval, Share
 from judging.statistics.success import Mean, clustered_rate, mean_interval, success_rate
 from runs.catalogue.agents import setting_in_words, usual_setting

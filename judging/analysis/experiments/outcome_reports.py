@@ -12,8 +12,8 @@ from django.utils.translation import gettext_lazy as _
 from judging.analysis.counting import tally
 from judging.analysis.experiments.facts import LARGEST_K, Facts
 from judging.analysis.experiments.figures import Amount, Configuration, ExperimentFigures
+from judging.analysis.experiments.population import DECIDED, LEFT_OUT, RunResult, Source, with_said
 from judging.analysis.experiments.selection import FILTERS, GROUPINGS, groups_of
-from judging.analysis.experiments.standing import DECIDED, LEFT_OUT, RunResult, Source, with_said
 from judging.analysis.reports.report import (
     CONFIGURATION,
     Cell,

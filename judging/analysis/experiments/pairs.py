@@ -12,7 +12,7 @@ from django.utils.http import urlencode
 from django.utils.translation import gettext_lazy as _
 
 from judging.analysis.experiments.figures import Configuration
-from judging.analysis.experiments.standing import RunResult, Scope, Source
+from judging.analysis.experiments.population import RunResult, Scope, Source
 from judging.statistics.comparison import Difference, McNemar, mcnemar, paired_difference
 from judging.statistics.figures import Share
 from runs.models import AgentConfiguration

@@ -16,7 +16,7 @@ from judging.analysis.experiments.course import Detections, Length, lengths_of
 from judging.analysis.experiments.facts import ANY_DECIDED, Facts
 from judging.analysis.experiments.figures import Configuration
 from judging.analysis.experiments.outcome_reports import TrialFigures, trials_of
-from judging.analysis.experiments.standing import RunResult
+from judging.analysis.experiments.population import RunResult
 from judging.analysis.pictures import (
     MARGIN,
     WIDTH,

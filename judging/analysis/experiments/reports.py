@@ -15,7 +15,7 @@ from judging.analysis.experiments import course_reports as course
 from judging.analysis.experiments import outcome_reports as outcomes
 from judging.analysis.experiments.facts import Facts
 from judging.analysis.experiments.pictures import QUESTIONS, shown_pictures
-from judging.analysis.experiments.standing import RunResult, Scope
+from judging.analysis.experiments.population import RunResult, Scope
 from judging.analysis.failure_modes.sources import ModeSource, definitions, unexamined
 from judging.analysis.hint_effects.reports import HINTS
 from judging.analysis.miniwob import reports as miniwob

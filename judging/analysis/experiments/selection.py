@@ -23,7 +23,7 @@ from django.utils.translation import gettext_lazy as _
 
 from judging.analysis.experiments.course import with_detections
 from judging.analysis.experiments.figures import ExperimentFigures, Trials, names_in
-from judging.analysis.experiments.standing import COUNTED, RunResult, Scope, Source
+from judging.analysis.experiments.population import COUNTED, RunResult, Scope, Source
 from judging.analysis.failure_modes.sources import ModeSource, mode_words, showing
 from judging.analysis.progress.rows import (
     number_in,

@@ -31,9 +31,9 @@ from judging.analysis.experiments.figures import configuration_names, names_in, 
 from judging.analysis.experiments.pairs import Cell as PairCell
 from judging.analysis.experiments.pairs import Side
 from judging.analysis.experiments.pictures import PICTURES, shown_sections
+from judging.analysis.experiments.population import RunResult, Scope
 from judging.analysis.experiments.reports import EXPERIMENT, SECTIONS, document, shown_for
 from judging.analysis.experiments.selection import Selection, read_chosen
-from judging.analysis.experiments.standing import RunResult, Scope
 from judging.analysis.failure_modes.pages import FailureForm, with_failure_modes
 from judging.analysis.gate.reading import command_line
 from judging.analysis.hint_effects.reports import HINTS

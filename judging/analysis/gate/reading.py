@@ -13,7 +13,7 @@ from django.db.models import QuerySet
 
 from judging.analysis.experiments.access import source_named
 from judging.analysis.experiments.figures import configuration_names
-from judging.analysis.experiments.standing import (
+from judging.analysis.experiments.population import (
     LEFT_OUT,
     RunResult,
     Scope,

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from judging.analysis.experiments.standing import Source
+from judging.analysis.experiments.population import Source
 from judging.analysis.gate.decision import Decision, Finding, Metric, TaskLine, Trials
 from judging.analysis.gate.reading import Contestant
 from judging.statistics.figures import LEVEL

@@ -13,7 +13,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from judging.analysis.experiments.standing import RunResult
+from judging.analysis.experiments.population import RunResult
 from judging.analysis.hint_effects.reading import MISSING, Cell, HintEffects
 from judging.analysis.reports.showing import DASH, points_words, range_words, why_undefined
 from judging.statistics.comparison import Difference

@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from judging.analysis.experiments.standing import DECIDED, RunResult, Scope, Source
+from judging.analysis.experiments.population import DECIDED, RunResult, Scope, Source
 from judging.statistics.comparison import Difference, mean_difference, scaled
 from runs.launching.experiments.hint_plans import Condition
 from runs.models import AgentConfiguration, Experiment, HintChoice, HintSet, Task

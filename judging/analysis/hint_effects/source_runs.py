@@ -8,7 +8,7 @@ from uuid import UUID
 from django.db.models import Exists, OuterRef, QuerySet
 from pydantic import JsonValue
 
-from judging.analysis.experiments.standing import (
+from judging.analysis.experiments.population import (
     SUCCESS,
     Choice,
     Source,

@@ -16,7 +16,7 @@ from judging.analysis.experiments.access import (
     record_verdicts,
     render_facts,
 )
-from judging.analysis.experiments.standing import Scope
+from judging.analysis.experiments.population import Scope
 from judging.analysis.hint_effects.pictures import (
     LEVELS,
     MAPS,

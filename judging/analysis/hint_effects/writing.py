@@ -14,7 +14,7 @@ from django.views.decorators.http import require_http_methods
 from pydantic import ValidationError
 
 from judging.analysis.experiments.access import PERMISSIONS, record_verdicts
-from judging.analysis.experiments.standing import Choice, Source, default_source, read_source
+from judging.analysis.experiments.population import Choice, Source, default_source, read_source
 from judging.analysis.hint_effects.source_runs import (
     MOST_PER_TASK,
     SourceRunQuery,

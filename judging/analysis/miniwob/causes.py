@@ -17,7 +17,7 @@ from django.utils.translation import gettext_lazy as _
 from judging.analysis.audits.population import Neighbours, neighbours, run_after
 from judging.analysis.experiments.facts import Facts
 from judging.analysis.experiments.figures import names_in
-from judging.analysis.experiments.standing import Scope, scope_for
+from judging.analysis.experiments.population import Scope, scope_for
 from judging.analysis.miniwob.figures import NOTE
 from judging.analysis.miniwob.proposing import Fault
 from judging.analysis.miniwob.reports import OWN, PUBLISHED, rule_note

@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy as _
 
 from judging.analysis.counting import tally
 from judging.analysis.experiments.figures import names_in
-from judging.analysis.experiments.standing import COUNTED, RunResult, Scope, Source
+from judging.analysis.experiments.population import COUNTED, RunResult, Scope, Source
 from judging.statistics.figures import Interval, Share, Undefined
 from judging.statistics.success import Mean, mean, mean_interval
 from runs.models import Run

@@ -7,8 +7,8 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from judging.analysis.experiments.facts import Facts
+from judging.analysis.experiments.population import COUNTED, RunResult, Source
 from judging.analysis.experiments.selection import joined, runs_url
-from judging.analysis.experiments.standing import COUNTED, RunResult, Source
 from judging.analysis.miniwob.figures import (
     EXCLUSIONS,
     NOTE,

@@ -11,7 +11,7 @@ from uuid import UUID
 from celery import shared_task
 from django.db import transaction
 
-from judging.analysis.experiments.standing import whole_scope
+from judging.analysis.experiments.population import whole_scope
 from judging.analysis.miniwob.figures import COUNTS, OF_RULE, Rule, runs_of_suite
 from judging.analysis.miniwob.proposing import proposal_for
 from judging.models import FailureCause, FailureCauseTag, FailureSample, SampledFailure

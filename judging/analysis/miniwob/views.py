@@ -16,7 +16,7 @@ from django.views.decorators.vary import vary_on_headers
 
 from judging.analysis.experiments.access import PERMISSIONS
 from judging.analysis.experiments.figures import names_in
-from judging.analysis.experiments.standing import RunResult, Scope, Source, scope_for
+from judging.analysis.experiments.population import RunResult, Scope, Source, scope_for
 from judging.analysis.miniwob.causes import (
     FailureCauseForm,
     FailureCausePane,

@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy as _
 
 from judging.analysis.experiments.facts import ANY_DECIDED, Facts
 from judging.analysis.experiments.figures import Configuration
-from judging.analysis.experiments.standing import RunResult
+from judging.analysis.experiments.population import RunResult
 from judging.analysis.progress import step_reports as steps
 from judging.analysis.progress.rows import KNOWN, Difficulty, Progressed, RunRow
 from judging.analysis.progress.sources import Missing

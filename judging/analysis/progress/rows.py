@@ -12,7 +12,7 @@ from uuid import UUID
 from django.db.models import Count, Exists, OuterRef, Q
 from django.utils.translation import gettext as _
 
-from judging.analysis.experiments.standing import RunResult, Scope, Source
+from judging.analysis.experiments.population import RunResult, Scope, Source
 from judging.analysis.progress.sources import (
     Missing,
     ProgressSource,

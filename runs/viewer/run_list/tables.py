@@ -7,13 +7,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 import django_tables2 as tables
-from django.db.models import Q
 from django.http import QueryDict
 from django.urls import reverse
 from django.utils.html import format_html, format_html_join
@@ -22,61 +21,19 @@ from django.utils.translation import gettext_lazy as _
 from django_tables2.data import TableQuerysetData
 from django_tables2.rows import BoundRows
 
-from runs.interface.keyset import ADDRESS_NAMES, AGES, Cursor, KeyPage, Keyset, Lead, read_cursor
+from runs.interface.keyset import ADDRESS_NAMES, read_cursor
 from runs.interface.lists import ListPage, declared, row_address
-from runs.interface.paging import PER_PAGE, RowCount, count_rows, hidden
+from runs.interface.paging import hidden
 from runs.interface.words import duration, moment, money, stub_mark, verdict
 from runs.models import Event, Run, RunStatus
 from runs.models.extension import extension
-from runs.models.runs.queries import GoalStart
 from runs.models.steps import last_screenshot
 from runs.models.visibility import visibility_of
 from runs.viewer.run_list.filters import ANOMALIES, RunFilter
+from runs.viewer.run_list.pages import NEWEST_FIRST, page_of
 
 if TYPE_CHECKING:
     from django_stubs_ext import StrPromise
-
-
-COUNTED_AT_ONCE = 250
-"""Up to so many runs are counted before the page is shown; it asks for the rest afterwards.
-
-Those that match lie far apart among many: a thousand of 100,000 take 3 ms.
-"""
-NEWEST_FIRST = "-created"
-AGE_ELSEWHERE = ("age_elsewhere", "key_elsewhere")
-"""A filter may annotate a run's `created_at` and key under these names, as a table that it joins
-keeps them too: the list is then read in the order of that table's index.
-"""
-
-
-def run_keyset(found: RunFilter, sort: str, visible: Q | None = None) -> Keyset:
-    """The runs that match in the order of a column; `created` is their age alone.
-
-    Args:
-        sort: the column's name, with `-` where it falls.
-        visible: some of those that the viewer may see; all, unless given.
-    """
-    rows = found.qs if visible is None else found.matching.filter(visible)
-    every = found.every
-    name = sort.removeprefix("-")
-    if name == "goal":
-        rows, every = (runs.annotate(goal_start=GoalStart("goal")) for runs in (rows, every))
-    anonymous = found.visibility.anonymous
-    leads = {
-        "goal": Lead("goal_start"),
-        "n_steps": Lead("n_steps"),
-        "seconds": Lead("seconds", nullable=True),
-        "cost": Lead("cost", flag="" if anonymous is None else "is_anonymous", nullable=True),
-    }
-    lead = leads.get(name)
-    is_elsewhere = lead is None and set(AGE_ELSEWHERE) <= set(rows.query.annotations)
-    return Keyset(
-        rows.order_by(),
-        every,
-        lead=lead,
-        falls=sort.startswith("-"),
-        ages=AGE_ELSEWHERE if is_elsewhere else AGES,
-    )
 
 
 DEFAULT_COLUMNS = (
@@ -205,12 +162,9 @@ class RunTable(tables.Table):
     def turn_to(self, query: QueryDict) -> None:
         """Read the page that the address names, and how many rows there are on all."""
         order = str(self.order_by[0]) if self.order_by else NEWEST_FIRST
+        is_filtered = not query.keys() <= {self.order_by_field, *ADDRESS_NAMES}
         cursor = read_cursor(query)
-        if self.found.visibility.visible and cursor is None:
-            found, self.count = _first_page(self.found, order)
-        else:
-            is_filtered = not query.keys() <= {self.order_by_field, *ADDRESS_NAMES}
-            found, self.count = _page(self.found, order, cursor, is_filtered=is_filtered)
+        found, self.count = page_of(self.found, order, cursor, is_filtered=is_filtered)
         by_key = {row.pk: row for row in self._rows_of(found.keys)}
         shown = [by_key[key] for key in found.keys if key in by_key]
         self.marks = anomalies_of([run.pk for run in shown if run.shown_anomaly])
@@ -289,31 +243,6 @@ class RunTable(tables.Table):
 
     def render_created(self, value: Any) -> str:
         return moment(value)
-
-
-def _first_page(found: RunFilter, order: str) -> tuple[KeyPage, RowCount]:
-    """For somebody who sees only part: of the newest runs, where these fill a page."""
-    visibility = found.visibility
-    for some in visibility.widened(newest_first=order == NEWEST_FIRST):
-        listed = run_keyset(found, order, some.visible)
-        page, count = listed.first_of(PER_PAGE, COUNTED_AT_ONCE)
-        if page.next:
-            break
-    return page, replace(count, is_more=count.is_more or some.lacks_older)
-
-
-def _page(
-    found: RunFilter, order: str, cursor: Cursor | None, *, is_filtered: bool
-) -> tuple[KeyPage, RowCount]:
-    """The page beside the cursor, or the first."""
-    visibility = found.visibility
-    some = next(visibility.widened(newest_first=False)) if visibility.visible else visibility
-    rows = found.matching.filter(some.visible)
-    count = count_rows(rows, may_estimate=visibility.is_whole, most=COUNTED_AT_ONCE)
-    # No index has a filter together with a column that sorts.
-    is_long = not visibility.visible and count.number == COUNTED_AT_ONCE
-    listed = run_keyset(found, order, some.visible)
-    return listed.page(cursor, PER_PAGE, are_common=is_filtered and is_long), count
 
 
 def shown_rows(found: RunFilter, keys: Sequence[UUID]) -> Any:

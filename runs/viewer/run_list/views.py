@@ -25,14 +25,8 @@ from runs.models.extension import extension
 from runs.models.steps import last_screenshot
 from runs.models.visibility import visibility_of
 from runs.viewer.run_list.filters import HERE, MISSING, NO_ANOMALY, RunFilter
-from runs.viewer.run_list.tables import (
-    NEWEST_FIRST,
-    RUNS,
-    RunTable,
-    anomalies_of,
-    run_keyset,
-    shown_rows,
-)
+from runs.viewer.run_list.pages import NEWEST_FIRST, run_keyset
+from runs.viewer.run_list.tables import RUNS, RunTable, anomalies_of, shown_rows
 
 DAY_S = 24 * 3600
 COUNTED = 1_000

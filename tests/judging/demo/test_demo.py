@@ -12,7 +12,7 @@ from judging.analysis.audits.verdict_sources import stubs_of
 from judging.analysis.audits.what_if.recomputing import Change, compare
 from judging.analysis.audits.what_if.settings import read_setting
 from judging.analysis.causes.tags import Counted, causes_of
-from judging.analysis.experiments.standing import choices_among, default_source, scope_for
+from judging.analysis.experiments.population import choices_among, default_source, scope_for
 from judging.analysis.hint_effects.reading import HintEffects
 from judging.demo import ASKING, hinted, read_plan, recovery
 from judging.demo.recovery import CAREFUL, FORGETFUL

@@ -22,7 +22,7 @@ from django.utils import timezone
 from judging import extension
 from judging.analysis.audits import population
 from judging.analysis.audits.comparing import views as comparing
-from judging.analysis.experiments import standing
+from judging.analysis.experiments import population as experiment_population
 from judging.analysis.experiments import views as experiment_views
 from judging.analysis.hint_effects import writing as hint_forms
 from judging.desk import home
@@ -43,7 +43,7 @@ from runs.models import User, visibility
 from runs.operations.health import infrastructure
 from runs.queue import jobs
 from runs.viewer.run_list import filters as run_filters
-from runs.viewer.run_list import tables as run_tables
+from runs.viewer.run_list import pages as run_pages
 from runs.viewer.run_list import views as run_facets
 from tests.judging.api.test_blinding import QUERIES
 from tests.judging.growth.growing_world import GrowingWorld
@@ -136,8 +136,8 @@ BOUNDS = (
     (keyset, "LOOKED_AT", 60),
     (paging, "COUNTED", 20),
     (paging, "COUNTED_AT_ONCE", 60),
-    (run_tables, "COUNTED_AT_ONCE", 60),
-    (standing, "COUNTED_AT_ONCE", 60),
+    (run_pages, "COUNTED_AT_ONCE", 60),
+    (experiment_population, "COUNTED_AT_ONCE", 60),
     (jobs, "LOOKED_THROUGH", 20),
     (visibility, "NEWEST", 60),
     # Rather than look up so few, PostgreSQL, whose quicker ways are off, reads all of each agent.

@@ -11,7 +11,7 @@ from judging.studies.blinding import StudyPolicy
 from judging.studies.integrity import date_rows
 from runs.models import Run, User, visibility
 from runs.models.visibility import NewestRuns
-from runs.viewer.run_list import tables
+from runs.viewer.run_list import pages
 from tests.judging.factories import make_study
 from tests.judging.studies.test_blinding_kin import draw_world
 from tests.runs.factories import client_of, make_run, make_task, make_user
@@ -75,7 +75,7 @@ def test_a_list_shows_the_same_whether_it_begins_with_them_or_not(
     ]
     make_study(runs=runs, adjudicators=[adjudicator]).items.update(status=StudyItem.Status.SETTLED)
     client = client_of(adjudicator)
-    monkeypatch.setattr(tables, "PER_PAGE", 3)
+    monkeypatch.setattr(pages, "PER_PAGE", 3)
     monkeypatch.setattr(visibility, "WIDER", 2)
     queries = [
         *("", "?site=gitlab", "?site=reddit", "?sort=n_steps", "?sort=created", "?q=none"),

@@ -20,7 +20,8 @@ from runs.interface.paging import RowCount, count_rows
 from runs.models import Event, Run, RunStatus, User
 from runs.models.visibility import Visibility, visibility_of
 from runs.viewer.run_list.filters import RunFilter
-from runs.viewer.run_list.tables import AGE_ELSEWHERE, RunTable, run_keyset
+from runs.viewer.run_list.pages import AGE_ELSEWHERE, run_keyset
+from runs.viewer.run_list.tables import RunTable
 from tests.judging.factories import make_study
 from tests.runs.factories import client_of, make_agent, make_experiment, make_task, make_user
 
@@ -230,7 +231,7 @@ def test_the_address_of_a_page_names_a_run_and_nothing_of_it(world: list[Run]) -
 def test_the_table_leads_to_its_other_pages(
     world: list[Run], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("runs.viewer.run_list.tables.PER_PAGE", SIZE)
+    monkeypatch.setattr("runs.viewer.run_list.pages.PER_PAGE", SIZE)
     client = client_of(make_user("engineer"))
     first = client.get("/runs/?sort=n_steps").content.decode()
     last = keyset_of(make_user("engineer"), "n_steps").page(None, SIZE).keys[-1]
@@ -254,7 +255,7 @@ class TestCounts:
     def test_a_page_counts_on_after_it_is_shown(
         self, world: list[Run], monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("runs.viewer.run_list.tables.COUNTED_AT_ONCE", 7)
+        monkeypatch.setattr("runs.viewer.run_list.pages.COUNTED_AT_ONCE", 7)
         client = client_of(make_user("engineer"))
         page = client.get("/runs/?outcome=error&sort=cost").content.decode()
         address = "/runs/count/?outcome=error&amp;sort=cost"
@@ -304,7 +305,7 @@ class TestCounts:
             asked.append(may_estimate)
             return RowCount(most, is_about=True)
 
-        monkeypatch.setattr("runs.viewer.run_list.tables.count_rows", count)
+        monkeypatch.setattr("runs.viewer.run_list.pages.count_rows", count)
         client = client_of(user)
         page = client.get("/runs/").content.decode()
         assert asked == ([] if role == "annotator" else [role == "engineer"])

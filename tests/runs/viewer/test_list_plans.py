@@ -19,7 +19,7 @@ from runs.interface.paging import OrderedParts
 from runs.models import Experiment, Run, RunStatus
 from runs.models.visibility import visibility_of
 from runs.viewer.run_list.filters import RunFilter
-from runs.viewer.run_list.tables import run_keyset
+from runs.viewer.run_list.pages import run_keyset
 from tests.runs.factories import client_of, make_agent, make_run, make_task, make_user
 
 pytestmark = pytest.mark.django_db
@@ -147,7 +147,7 @@ def test_sqlite_asks_of_the_runs_that_somebody_may_see(query: str) -> None:
 def test_of_many_that_match_sqlite_first_asks_those_that_come_first(
     monkeypatch: pytest.MonkeyPatch, query: str
 ) -> None:
-    monkeypatch.setattr("runs.viewer.run_list.tables.COUNTED_AT_ONCE", 1)
+    monkeypatch.setattr("runs.viewer.run_list.pages.COUNTED_AT_ONCE", 1)
     monkeypatch.setattr("runs.interface.keyset.LOOKED_AT", 1)
     task, agent = make_task(goal="Find it"), make_agent(name="one")
     for _ in range(2):

@@ -195,7 +195,7 @@ def test_hostile_goal_is_escaped_and_beyond_htmx(engineer):
 
 
 def test_the_page_says_more_than_when_there_are_more_than_are_counted(engineer, monkeypatch):
-    monkeypatch.setattr("runs.viewer.run_list.tables.COUNTED_AT_ONCE", 3)
+    monkeypatch.setattr("runs.viewer.run_list.pages.COUNTED_AT_ONCE", 3)
     for _ in range(5):
         make_run(steps=0, pictures=False)
     assert "more than 3 runs" in client_of(engineer).get(URL).content.decode()

@@ -19,7 +19,7 @@ from judging.analysis.audits.verdict_sources import (
     with_verdicts,
 )
 from judging.analysis.experiments.pairs import STORED, By, Pair, Paired, Pairing, pair_runs, paired
-from judging.analysis.experiments.standing import RunResult
+from judging.analysis.experiments.population import RunResult
 from judging.models import Study
 from judging.statistics.comparison import Difference, difference_of_shares
 from judging.statistics.confusion import Cell, ConfusionMatrix, cell

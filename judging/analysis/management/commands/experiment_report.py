@@ -10,8 +10,8 @@ from django.core.management.base import BaseCommand
 from judging.analysis.experiments.access import verdict_source
 from judging.analysis.experiments.facts import Facts, ReportQuery
 from judging.analysis.experiments.pairs import By
+from judging.analysis.experiments.population import whole_scope
 from judging.analysis.experiments.reports import EXPERIMENT, document
-from judging.analysis.experiments.standing import whole_scope
 from judging.analysis.reports.writing import ENDINGS
 from runs.interface.terminal import experiment_named
 

@@ -10,8 +10,8 @@ from django.core.management.base import BaseCommand, CommandError
 from rich.progress import Progress, TaskID
 
 from judging.analysis.experiments.facts import Facts, ReportQuery
+from judging.analysis.experiments.population import Source, whole_scope
 from judging.analysis.experiments.reports import EXPERIMENT, OF_SUITE
-from judging.analysis.experiments.standing import Source, whole_scope
 from judging.analysis.miniwob.services import (
     MAX_SEED,
     NoFailuresError,

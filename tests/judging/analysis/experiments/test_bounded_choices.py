@@ -2,8 +2,8 @@
 
 import pytest
 
-from judging.analysis.experiments import standing
-from judging.analysis.experiments.standing import (
+from judging.analysis.experiments import population
+from judging.analysis.experiments.population import (
     Choice,
     Source,
     choices_among,
@@ -26,7 +26,7 @@ def test_bounded_choices_are_the_same_up_to_the_bound(monkeypatch):
     assert choices_up_to_a_bound(runs) == choices_among(runs)
     assert Choice(source=Source(version), verdicts=3) in choices_among(runs)
 
-    monkeypatch.setattr(standing, "COUNTED_AT_ONCE", 2)
+    monkeypatch.setattr(population, "COUNTED_AT_ONCE", 2)
     assert choices_up_to_a_bound(runs) == [
         Choice(source=Source(), verdicts=2, is_more=True),
         Choice(source=Source(is_reference=True), verdicts=0),

@@ -7,7 +7,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from judging.analysis.experiments.controls import CONTROLS, controls_of
-from judging.analysis.experiments.standing import whole_scope
+from judging.analysis.experiments.population import whole_scope
 from runs.models import Experiment, Run, RunStatus, TaskSet
 from tests.judging.analysis import audited
 from tests.judging.analysis.experiments import made

@@ -13,7 +13,7 @@ from judging.analysis.experiments.course import detections_of, stopped_early
 from judging.analysis.experiments.figures import ExperimentFigures, configuration_names, names_in
 from judging.analysis.experiments.outcome_reports import selector_words, trials_of
 from judging.analysis.experiments.pairs import By, Cell, Side, pair_up
-from judging.analysis.experiments.standing import (
+from judging.analysis.experiments.population import (
     Choice,
     RunResult,
     Source,

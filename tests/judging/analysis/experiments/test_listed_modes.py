@@ -7,7 +7,7 @@ import pytest
 
 from judging.analysis.experiments.course_reports import modes_among
 from judging.analysis.experiments.facts import Facts
-from judging.analysis.experiments.standing import whole_scope
+from judging.analysis.experiments.population import whole_scope
 from judging.analysis.failure_modes.services import Statement, review_runs
 from runs.models import Experiment
 from tests.judging.analysis import audited

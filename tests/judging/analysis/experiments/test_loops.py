@@ -4,7 +4,7 @@ import pytest
 
 from judging.analysis.experiments.course_reports import loops
 from judging.analysis.experiments.facts import Facts
-from judging.analysis.experiments.standing import whole_scope
+from judging.analysis.experiments.population import whole_scope
 from runs.models import Run
 from tests.judging.analysis.experiments import made
 from tests.runs.factories import make_agent

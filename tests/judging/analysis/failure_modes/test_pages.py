@@ -9,8 +9,8 @@ from django.urls import reverse
 from judging.analysis.audits.facts import AuditFacts
 from judging.analysis.audits.reports import failure_modes
 from judging.analysis.experiments.facts import Facts
+from judging.analysis.experiments.population import whole_scope
 from judging.analysis.experiments.reports import EXPERIMENT
-from judging.analysis.experiments.standing import whole_scope
 from judging.analysis.failure_modes.services import Statement, review_runs
 from judging.models import FailureReview, Unblinding
 from runs.models import Experiment, Run

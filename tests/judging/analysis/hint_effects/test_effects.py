@@ -4,7 +4,7 @@ from math import sqrt
 
 import pytest
 
-from judging.analysis.experiments.standing import RunResult
+from judging.analysis.experiments.population import RunResult
 from judging.analysis.hint_effects.reading import Cell, Side, TaskEffect
 from judging.statistics.comparison import mean_difference
 from judging.statistics.figures import Interval, Reason, Undefined

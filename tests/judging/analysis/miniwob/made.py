@@ -3,7 +3,7 @@
 from typing import Any
 
 from judging.analysis.experiments.facts import Facts
-from judging.analysis.experiments.standing import whole_scope
+from judging.analysis.experiments.population import whole_scope
 from runs.models import AgentConfiguration, Experiment, Run, RunStatus, Task, TaskSet
 from tests.judging.analysis.experiments import made
 from tests.runs.factories import make_agent
