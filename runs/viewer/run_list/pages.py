@@ -61,7 +61,8 @@ def page_of(
         return _first_page(found, order)
     some = next(visibility.widened(newest_first=False)) if visibility.visible else visibility
     listed = run_keyset(found, order, some.visible)
-    if cursor is None and order == NEWEST_FIRST and _is_searched(found):
+    is_first = cursor is None and order == NEWEST_FIRST
+    if is_first and _are_counted_at_once(found, is_filtered=is_filtered):
         return listed.first_of(PER_PAGE, COUNTED_AT_ONCE)
     rows = found.matching.filter(some.visible)
     count = count_rows(rows, may_estimate=visibility.is_whole, most=COUNTED_AT_ONCE)
@@ -81,9 +82,11 @@ def _first_page(found: RunFilter, order: str) -> tuple[KeyPage, RowCount]:
     return page, replace(count, is_more=count.is_more or some.lacks_older)
 
 
-def _is_searched(found: RunFilter) -> bool:
-    """Whether SQLite looks for words in all goals first: one query then counts as well.
+def _are_counted_at_once(found: RunFilter, *, is_filtered: bool) -> bool:
+    """Whether one query may count as well, as it reads no more for the count than for the page.
 
-    PostgreSQL finds them by an index, and may tell about how many there are.
+    SQLite reads runs in their order where nothing is filtered, and looks through all goals for
+    words before it knows the first run. PostgreSQL may tell about how many there are.
     """
-    return connection.vendor == "sqlite" and bool(found.form.cleaned_data.get("q"))
+    is_searched = bool(found.form.cleaned_data.get("q"))
+    return connection.vendor == "sqlite" and (is_searched or not is_filtered)
