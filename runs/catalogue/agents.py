@@ -81,7 +81,11 @@ def live_agent(agent: AgentConfiguration | AgentChoice) -> Agent:
 
 
 def agent_named(name: str, config: Json) -> Agent:
-    """The same by name and configuration."""
+    """The same by name and configuration.
+
+    Raises:
+        NotRunnableError: it cannot run here.
+    """
     try:
         return make_agent(name, config)
     except UnknownAgent:

@@ -125,6 +125,8 @@ def test_a_child_ends_with_its_parent_however_early_that_is_killed(is_early: boo
         os.waitpid(parent, 0)
         os.write(may_begin, b"!")
         assert pipe.read(5) == b"", "its end of the pipe is closed"
+    os.close(begin)
+    os.close(may_begin)
 
 
 CALLS = 500
